@@ -1,0 +1,173 @@
+/*
+ * xseg: a caching allocator for CUDA device memory.
+ *
+ * C11 and C++. No CUDA header is needed: `struct CUstream_st *` is cudaStream_t and CUstream.
+ *
+ * Conventions of every function here, unless it says otherwise:
+ *  - Sizes are bytes. Pointers to device memory are `void *`, aligned to 512 bytes at least.
+ *  - Thread-safe, also against each other. May be called with any CUDA context current, or none; the
+ *    current context is the same afterwards.
+ *  - Returns XSEG_OK or the error; then the text is in xseg_last_error() of the calling thread and
+ *    nothing has changed: no memory is lost, no out-parameter written.
+ *  - Never exits, never throws, never waits for the GPU unless it says so.
+ *  - The first call that needs the driver loads libcuda.so.1, calls cuInit and reads ALLOC_CONF.
+ *  - `device` is a CUDA device ordinal, or XSEG_CURRENT_DEVICE: that of the current CUDA context.
+ *  - A stream of NULL or cudaStreamLegacy is the legacy default stream; cudaStreamPerThread is the
+ *    calling thread's own. A stream must be alive during the call it is passed to, and belong to the device.
+ */
+#ifndef XSEG_XSEG_H
+#define XSEG_XSEG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define XSEG_VERSION_MAJOR 0
+#define XSEG_VERSION_MINOR 1
+#define XSEG_VERSION_PATCH 0
+
+#if defined(__GNUC__)
+#define XSEG_API __attribute__((visibility("default")))
+#else
+#define XSEG_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct CUstream_st;
+typedef struct CUstream_st *xseg_stream;
+
+#define XSEG_CURRENT_DEVICE (-1)
+
+/* Stable: a value keeps its meaning for ever. */
+enum xseg_result {
+    XSEG_OK = 0,
+    XSEG_ERROR_INVALID_VALUE = 1,   /* an argument is out of its range */
+    XSEG_ERROR_OUT_OF_MEMORY = 2,   /* device memory, or the limit that was set, is exhausted */
+    XSEG_ERROR_HOST_MEMORY = 3,     /* no memory for the allocator's own records */
+    XSEG_ERROR_NO_DRIVER = 4,       /* libcuda.so.1 is missing or lacks a required entry */
+    XSEG_ERROR_NO_DEVICE = 5,       /* there is no such CUDA device, or no context is current */
+    XSEG_ERROR_DRIVER = 6,          /* a CUDA driver call failed; the text names it and its code */
+    XSEG_ERROR_CONFIG = 7,          /* a configuration string was refused */
+    XSEG_ERROR_UNKNOWN_POINTER = 8, /* the pointer is not the start of a live allocation of xseg */
+    XSEG_ERROR_NOT_SUPPORTED = 9,   /* this device or driver cannot do it */
+    XSEG_ERROR_IO = 10,             /* a file could not be read or written */
+    XSEG_ERROR_SHUTDOWN = 11        /* the CUDA driver has been torn down (process exit), or this is a forked child */
+};
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/*
+ * Allocates `bytes` on `device` for work queued on `stream` from now on; stands in for
+ * cudaMallocAsync (and, with the legacy stream, for cudaMalloc). Bytes 0 gives NULL and XSEG_OK.
+ * The caller owns *ptr until xseg_free(). Memory that was freed on the same stream may be handed out
+ * at once; memory freed on another stream only when the GPU has passed everything queued there.
+ * May wait for the GPU only where the request would otherwise exceed the limit or the device.
+ * Errors: OUT_OF_MEMORY, INVALID_VALUE (2^60 bytes and more), NO_DRIVER, NO_DEVICE, DRIVER, HOST_MEMORY.
+ */
+XSEG_API enum xseg_result xseg_malloc(void **ptr, size_t bytes, int device, xseg_stream stream);
+
+/*
+ * Frees a pointer in the order of the stream that it was allocated for: work queued there before
+ * this call may still use it. Stands in for cudaFreeAsync on that stream. NULL is fine.
+ * Makes no driver call and never waits, so it may be called in a CUDA host callback.
+ * Work on other streams that uses the memory must have been waited for by the stream of the block.
+ * Errors: UNKNOWN_POINTER (foreign, inner or already freed); nothing changes then.
+ */
+XSEG_API enum xseg_result xseg_free(void *ptr);
+
+/* What was asked for, and what the block holds. Either out-pointer may be NULL. Costs no driver call;
+ * stands in for cuMemGetAddressRange. Errors: UNKNOWN_POINTER. */
+XSEG_API enum xseg_result xseg_pointer_sizes(const void *ptr, size_t *requested, size_t *allocated);
+
+/* Gives all memory that nothing uses back to the driver; stands in for cudaMemPoolTrimTo(pool, 0).
+ * Memory that the GPU still works on is kept: synchronise first to get everything back. Device
+ * XSEG_CURRENT_DEVICE: every device that xseg has used, creating no context. Idempotent. Errors: DRIVER. */
+XSEG_API enum xseg_result xseg_empty_cache(int device);
+
+/* The same, but stops once not more than `keep_bytes` are reserved; stands in for cudaMemPoolTrimTo. */
+XSEG_API enum xseg_result xseg_trim(int device, size_t keep_bytes);
+
+/* Free and total bytes for this process: what the driver says, plus what xseg holds and could give
+ * back, never more than the limit leaves. Stands in for cudaMemGetInfo. Either may be NULL. */
+XSEG_API enum xseg_result xseg_memory_info(int device, size_t *free_bytes, size_t *total_bytes);
+
+/* ---- limits ---------------------------------------------------------------------------------- */
+
+/* Never to reserve more than this on the device, in bytes; SIZE_MAX: no limit. Exact to the granule:
+ * floor(limit / granule) granules can be used. Memory that is already reserved stays. */
+XSEG_API enum xseg_result xseg_set_limit(int device, size_t bytes);
+XSEG_API enum xseg_result xseg_get_limit(int device, size_t *bytes);
+/* The limit as a share of the device's total memory, 0 to 1; 1: no limit. As torch's
+ * set_per_process_memory_fraction. Errors: INVALID_VALUE. */
+XSEG_API enum xseg_result xseg_set_memory_fraction(int device, double fraction);
+
+/* ---- policy ---------------------------------------------------------------------------------- */
+
+/*
+ * Applies a policy string in the grammar of ALLOC_CONF (docs/options.md), over what the environment
+ * gave: parsed whole, then applied whole, or not at all. Keys that are not named keep their value, except
+ * those which docs/options.md marks "reset". What exists stays as it is; new requests follow it.
+ * Errors: CONFIG with position and offending text.
+ */
+XSEG_API enum xseg_result xseg_configure(const char *conf);
+
+/* ---- statistics ------------------------------------------------------------------------------ */
+
+#include "xseg/stats_list.h"
+
+/* A quantity that goes up and down. */
+struct xseg_gauge {
+    uint64_t current;
+    uint64_t peak;      /* highest current since the last xseg_reset_peaks() */
+    uint64_t allocated; /* sum of all increases since the last xseg_reset_totals() */
+    uint64_t freed;     /* sum of all decreases, likewise */
+};
+
+/* One consistent reading: in it, reserved = active + cached, to the byte. */
+struct xseg_stats {
+    size_t size; /* set by the caller to sizeof(struct xseg_stats) */
+    int device;  /* the ordinal that was asked for */
+#define XSEG_GAUGE(name, unit, text) struct xseg_gauge name;
+#define XSEG_VALUE(name, unit, text) uint64_t name;
+    XSEG_STATS_LIST(XSEG_GAUGE, XSEG_VALUE, XSEG_VALUE)
+#undef XSEG_GAUGE
+#undef XSEG_VALUE
+};
+
+/* A device that has not been used reads as zeroes and is not touched: no context is created. The
+ * library fills at most stats->size bytes, so an older caller works with a newer library. */
+XSEG_API enum xseg_result xseg_get_stats(int device, struct xseg_stats *stats);
+/* Peaks become the current values. */
+XSEG_API enum xseg_result xseg_reset_peaks(int device);
+/* Totals and counters become zero; current and peak values stay. */
+XSEG_API enum xseg_result xseg_reset_totals(int device);
+
+/* ---- the library ----------------------------------------------------------------------------- */
+
+/* Why the calling thread's last failed call failed; "" if none has. Valid until its next failure. */
+XSEG_API const char *xseg_last_error(void);
+/* "XSEG_ERROR_OUT_OF_MEMORY"; never NULL. */
+XSEG_API const char *xseg_result_name(enum xseg_result result);
+/* "0.1.0" */
+XSEG_API const char *xseg_version(void);
+
+/*
+ * Loads this file as the driver instead of libcuda.so.1. Before the first other call; for simulators
+ * and tests. Errors: NO_DRIVER (cannot be loaded, or lacks an entry), INVALID_VALUE (another one is loaded).
+ */
+XSEG_API enum xseg_result xseg_use_driver_library(const char *path);
+
+/*
+ * Gives everything back to the driver and forgets all state, as at process exit, where it is never
+ * called by itself. Waits for the GPU. Every pointer that xseg gave out becomes invalid. No other
+ * call may be running. The next call starts afresh, reading the environment again.
+ */
+XSEG_API enum xseg_result xseg_shutdown(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

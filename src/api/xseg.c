@@ -1,0 +1,260 @@
+/* The public C API: checks arguments and calls down, nothing else. */
+#include "xseg/xseg.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "core/alloc.h"
+#include "core/runtime.h"
+#include "core/trim.h"
+#include "driver/driver.h"
+
+#define STRING(x) #x
+#define VERSION_TEXT(major, minor, patch) STRING(major) "." STRING(minor) "." STRING(patch)
+
+/* ---- memory --------------------------------------------------------------------------------- */
+
+enum xseg_result xseg_malloc(void **ptr, size_t bytes, int device, xseg_stream stream)
+{
+    if (!ptr)
+        return xs_fail(XSEG_ERROR_INVALID_VALUE, "xseg_malloc: ptr is NULL");
+    if (!bytes) {
+        *ptr = NULL;
+        return XSEG_OK;
+    }
+    struct xs_device *dev;
+    enum xseg_result e = xs_runtime_device(device, &dev);
+    return e ? e : xs_alloc(dev, bytes, stream, ptr);
+}
+
+static enum xseg_result unknown_pointer(const char *call, const void *ptr)
+{
+    return xs_fail(XSEG_ERROR_UNKNOWN_POINTER,
+                   "%s: %p is not the start of a live allocation of xseg", call, ptr);
+}
+
+enum xseg_result xseg_free(void *ptr)
+{
+    if (!ptr)
+        return XSEG_OK;
+    struct xs_block *block = xs_runtime_find(ptr);
+    return block ? xs_free(block->heap->owner, block) : unknown_pointer("xseg_free", ptr);
+}
+
+enum xseg_result xseg_pointer_sizes(const void *ptr, size_t *requested, size_t *allocated)
+{
+    const struct xs_block *block = xs_runtime_find(ptr);
+    if (!block)
+        return unknown_pointer("xseg_pointer_sizes", ptr);
+    if (requested)
+        *requested = block->requested;
+    if (allocated)
+        *allocated = xs_block_bytes(block);
+    return XSEG_OK;
+}
+
+enum xseg_result xseg_trim(int device, size_t keep_bytes)
+{
+    if (device != XSEG_CURRENT_DEVICE) {
+        struct xs_device *dev = xs_runtime_open_device(device);
+        return dev ? xs_trim(dev, keep_bytes) : XSEG_OK;
+    }
+    enum xseg_result result = XSEG_OK;
+    for (int i = 0; i < XS_DEVICE_LIMIT; i++) {
+        struct xs_device *dev = xs_runtime_open_device(i);
+        enum xseg_result e = dev ? xs_trim(dev, keep_bytes) : XSEG_OK;
+        if (e)
+            result = e;
+    }
+    return result;
+}
+
+enum xseg_result xseg_empty_cache(int device)
+{
+    return xseg_trim(device, 0);
+}
+
+static enum xseg_result driver_memory_info(struct xs_device *dev, size_t *free_bytes,
+                                           size_t *total_bytes)
+{
+    struct xs_context_scope scope;
+    enum xseg_result e = xs_context_enter(&dev->context, &scope);
+    if (e)
+        return e;
+    e = xs_driver_result(xs_cu_mem_get_info(free_bytes, total_bytes));
+    xs_context_leave(&scope);
+    return e;
+}
+
+enum xseg_result xseg_memory_info(int device, size_t *free_bytes, size_t *total_bytes)
+{
+    struct xs_device *dev;
+    size_t free_now, total;
+    enum xseg_result e = xs_runtime_device(device, &dev);
+    if (!e)
+        e = driver_memory_info(dev, &free_now, &total);
+    if (e)
+        return e;
+    struct xseg_stats s;
+    xs_device_read_stats(dev, &s);
+    free_now += s.frag_free_bytes + s.frag_idle_bytes;
+    if (s.limit_bytes != UINT64_MAX) {
+        total = xs_min(total, s.limit_bytes);
+        size_t live = s.active_bytes.current;
+        free_now = xs_min(free_now, s.limit_bytes > live ? s.limit_bytes - live : 0);
+    }
+    if (free_bytes)
+        *free_bytes = free_now;
+    if (total_bytes)
+        *total_bytes = total;
+    return XSEG_OK;
+}
+
+/* ---- limits --------------------------------------------------------------------------------- */
+
+enum xseg_result xseg_set_limit(int device, size_t bytes)
+{
+    struct xs_device *dev;
+    enum xseg_result e = xs_runtime_device(device, &dev);
+    if (e)
+        return e;
+    xs_lock_acquire(&dev->lock);
+    dev->limit_bytes = bytes;
+    xs_lock_release(&dev->lock);
+    return XSEG_OK;
+}
+
+enum xseg_result xseg_get_limit(int device, size_t *bytes)
+{
+    if (!bytes)
+        return xs_fail(XSEG_ERROR_INVALID_VALUE, "xseg_get_limit: bytes is NULL");
+    struct xs_device *dev;
+    enum xseg_result e = xs_runtime_device(device, &dev);
+    if (e)
+        return e;
+    xs_lock_acquire(&dev->lock);
+    *bytes = dev->limit_bytes;
+    xs_lock_release(&dev->lock);
+    return XSEG_OK;
+}
+
+enum xseg_result xseg_set_memory_fraction(int device, double fraction)
+{
+    if (!(fraction >= 0 && fraction <= 1))
+        return xs_fail(XSEG_ERROR_INVALID_VALUE, "a memory fraction of %g: not between 0 and 1",
+                       fraction);
+    struct xs_device *dev;
+    enum xseg_result e = xs_runtime_device(device, &dev);
+    if (e)
+        return e;
+    size_t bytes = (size_t)(fraction * (double)dev->caps.total_bytes);
+    return xseg_set_limit(dev->caps.ordinal, fraction == 1 ? SIZE_MAX : bytes);
+}
+
+/* ---- policy and statistics ------------------------------------------------------------------ */
+
+enum xseg_result xseg_configure(const char *conf)
+{
+    if (!conf)
+        return xs_fail(XSEG_ERROR_INVALID_VALUE, "xseg_configure: the string is NULL");
+    return xs_runtime_configure(conf);
+}
+
+/* The device that a reading is about; it need not be open. */
+static enum xseg_result reading_device(int device, int *ordinal, struct xs_device **dev)
+{
+    *ordinal = device;
+    if (device == XSEG_CURRENT_DEVICE) {
+        enum xseg_result e = xs_driver_is_loaded() ? xs_context_current_device(ordinal)
+                                                   : (*ordinal = 0, XSEG_OK);
+        if (e)
+            return e;
+    }
+    if (*ordinal < 0 || *ordinal >= XS_DEVICE_LIMIT)
+        return xs_fail(XSEG_ERROR_NO_DEVICE, "device %d: not between 0 and %d", device,
+                       XS_DEVICE_LIMIT - 1);
+    *dev = xs_runtime_open_device(*ordinal);
+    return XSEG_OK;
+}
+
+enum xseg_result xseg_get_stats(int device, struct xseg_stats *stats)
+{
+    if (!stats || stats->size < offsetof(struct xseg_stats, requested_bytes))
+        return xs_fail(XSEG_ERROR_INVALID_VALUE, "xseg_get_stats: stats->size is not set");
+    struct xs_device *dev = NULL;
+    int ordinal;
+    enum xseg_result e = reading_device(device, &ordinal, &dev);
+    if (e)
+        return e;
+    struct xseg_stats full;
+    memset(&full, 0, sizeof(full));
+    full.device = ordinal;
+    full.limit_bytes = UINT64_MAX;
+    if (dev)
+        xs_device_read_stats(dev, &full);
+    xs_stats_copy_out(&full, stats, stats->size);
+    return XSEG_OK;
+}
+
+enum xseg_result xseg_reset_peaks(int device)
+{
+    struct xs_device *dev = NULL;
+    int ordinal;
+    enum xseg_result e = reading_device(device, &ordinal, &dev);
+    if (!e && dev)
+        xs_device_reset_peaks(dev);
+    return e;
+}
+
+enum xseg_result xseg_reset_totals(int device)
+{
+    struct xs_device *dev = NULL;
+    int ordinal;
+    enum xseg_result e = reading_device(device, &ordinal, &dev);
+    if (!e && dev)
+        xs_device_reset_totals(dev);
+    return e;
+}
+
+/* ---- the library ---------------------------------------------------------------------------- */
+
+const char *xseg_last_error(void)
+{
+    return xs_error_text();
+}
+
+const char *xseg_result_name(enum xseg_result result)
+{
+    static const char *const names[] = {
+        [XSEG_OK] = "XSEG_OK",
+        [XSEG_ERROR_INVALID_VALUE] = "XSEG_ERROR_INVALID_VALUE",
+        [XSEG_ERROR_OUT_OF_MEMORY] = "XSEG_ERROR_OUT_OF_MEMORY",
+        [XSEG_ERROR_HOST_MEMORY] = "XSEG_ERROR_HOST_MEMORY",
+        [XSEG_ERROR_NO_DRIVER] = "XSEG_ERROR_NO_DRIVER",
+        [XSEG_ERROR_NO_DEVICE] = "XSEG_ERROR_NO_DEVICE",
+        [XSEG_ERROR_DRIVER] = "XSEG_ERROR_DRIVER",
+        [XSEG_ERROR_CONFIG] = "XSEG_ERROR_CONFIG",
+        [XSEG_ERROR_UNKNOWN_POINTER] = "XSEG_ERROR_UNKNOWN_POINTER",
+        [XSEG_ERROR_NOT_SUPPORTED] = "XSEG_ERROR_NOT_SUPPORTED",
+        [XSEG_ERROR_IO] = "XSEG_ERROR_IO",
+        [XSEG_ERROR_SHUTDOWN] = "XSEG_ERROR_SHUTDOWN",
+    };
+    return (size_t)result < XS_COUNT_OF(names) ? names[result] : "unknown result";
+}
+
+const char *xseg_version(void)
+{
+    return VERSION_TEXT(XSEG_VERSION_MAJOR, XSEG_VERSION_MINOR, XSEG_VERSION_PATCH);
+}
+
+enum xseg_result xseg_use_driver_library(const char *path)
+{
+    if (!path)
+        return xs_fail(XSEG_ERROR_INVALID_VALUE, "xseg_use_driver_library: path is NULL");
+    return xs_runtime_use_driver(path);
+}
+
+enum xseg_result xseg_shutdown(void)
+{
+    return xs_runtime_shutdown();
+}

@@ -1,0 +1,134 @@
+#include "base/addr_map.h"
+
+#include "base/meta.h"
+
+#define FIRST_BUCKETS ((size_t)1 << 12)
+/* A walk beside a writer can hop onto another chain; past this many steps the lock decides. */
+#define MAX_STEPS 64
+
+struct xs_addr_table {
+    struct xs_addr_table *smaller; /* the one before: kept, since lookups may still be in it */
+    size_t bytes;
+    unsigned shift; /* the hash's top bits count */
+    _Atomic(struct xs_addr_node *) bucket[];
+};
+
+static struct xs_addr_table *make_table(size_t buckets, struct xs_addr_table *smaller)
+{
+    size_t bytes = sizeof(struct xs_addr_table) + buckets * sizeof(void *);
+    struct xs_addr_table *table = xs_meta_map(bytes);
+    if (!table)
+        return NULL;
+    table->smaller = smaller;
+    table->bytes = bytes;
+    table->shift = 64 - xs_log2(buckets);
+    return table;
+}
+
+/* Blocks are 512-byte aligned: the low bits carry nothing. */
+static _Atomic(struct xs_addr_node *) *bucket_of(struct xs_addr_table *table, uint64_t va)
+{
+    return &table->bucket[(va >> 9) * 0x9E3779B97F4A7C15u >> table->shift];
+}
+
+static size_t bucket_count(const struct xs_addr_table *table)
+{
+    return (size_t)1 << (64 - table->shift);
+}
+
+bool xs_addr_map_init(struct xs_addr_map *map)
+{
+    xs_lock_init(&map->lock, XS_RANK_ADDRESS);
+    map->count = 0;
+    struct xs_addr_table *table = make_table(FIRST_BUCKETS, NULL);
+    atomic_store(&map->table, table);
+    return table != NULL;
+}
+
+void xs_addr_map_destroy(struct xs_addr_map *map)
+{
+    struct xs_addr_table *table = atomic_exchange(&map->table, NULL);
+    while (table) {
+        struct xs_addr_table *smaller = table->smaller;
+        xs_meta_unmap(table, table->bytes);
+        table = smaller;
+    }
+    xs_lock_destroy(&map->lock);
+}
+
+static void link_node(struct xs_addr_table *table, struct xs_addr_node *node, uint64_t va)
+{
+    _Atomic(struct xs_addr_node *) *bucket = bucket_of(table, va);
+    atomic_store_explicit(&node->va, va, memory_order_relaxed);
+    atomic_store_explicit(&node->next, atomic_load_explicit(bucket, memory_order_relaxed),
+                          memory_order_release);
+    atomic_store_explicit(bucket, node, memory_order_release);
+}
+
+static void grow(struct xs_addr_map *map, struct xs_addr_table *old)
+{
+    struct xs_addr_table *table = make_table(2 * bucket_count(old), old);
+    if (!table)
+        return;
+    for (size_t i = 0; i < bucket_count(old); i++) {
+        struct xs_addr_node *node = atomic_load_explicit(&old->bucket[i], memory_order_relaxed);
+        while (node) {
+            struct xs_addr_node *next = atomic_load_explicit(&node->next, memory_order_relaxed);
+            link_node(table, node, atomic_load_explicit(&node->va, memory_order_relaxed));
+            node = next;
+        }
+    }
+    atomic_store_explicit(&map->table, table, memory_order_release);
+}
+
+void xs_addr_map_insert(struct xs_addr_map *map, struct xs_addr_node *node, uint64_t va)
+{
+    xs_lock_acquire(&map->lock);
+    struct xs_addr_table *table = atomic_load_explicit(&map->table, memory_order_relaxed);
+    if (++map->count > bucket_count(table)) {
+        grow(map, table);
+        table = atomic_load_explicit(&map->table, memory_order_relaxed);
+    }
+    link_node(table, node, va);
+    xs_lock_release(&map->lock);
+}
+
+void xs_addr_map_remove(struct xs_addr_map *map, struct xs_addr_node *node)
+{
+    xs_lock_acquire(&map->lock);
+    struct xs_addr_table *table = atomic_load_explicit(&map->table, memory_order_relaxed);
+    uint64_t va = atomic_load_explicit(&node->va, memory_order_relaxed);
+    _Atomic(struct xs_addr_node *) *link = bucket_of(table, va);
+    while (atomic_load_explicit(link, memory_order_relaxed) != node)
+        link = &atomic_load_explicit(link, memory_order_relaxed)->next;
+    atomic_store_explicit(link, atomic_load_explicit(&node->next, memory_order_relaxed),
+                          memory_order_release);
+    atomic_store_explicit(&node->va, 0, memory_order_relaxed);
+    map->count--;
+    xs_lock_release(&map->lock);
+}
+
+static struct xs_addr_node *walk(struct xs_addr_table *table, uint64_t va, size_t max_steps)
+{
+    struct xs_addr_node *node = atomic_load_explicit(bucket_of(table, va), memory_order_acquire);
+    for (size_t step = 0; node && step < max_steps; step++) {
+        if (atomic_load_explicit(&node->va, memory_order_relaxed) == va)
+            return node;
+        node = atomic_load_explicit(&node->next, memory_order_acquire);
+    }
+    return NULL;
+}
+
+struct xs_addr_node *xs_addr_map_find(struct xs_addr_map *map, uint64_t va)
+{
+    if (!va) /* the address of no record, and what a removed node carries */
+        return NULL;
+    struct xs_addr_node *node =
+        walk(atomic_load_explicit(&map->table, memory_order_acquire), va, MAX_STEPS);
+    if (xs_likely(node != NULL))
+        return node;
+    xs_lock_acquire(&map->lock);
+    node = walk(atomic_load_explicit(&map->table, memory_order_relaxed), va, SIZE_MAX);
+    xs_lock_release(&map->lock);
+    return node;
+}

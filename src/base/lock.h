@@ -1,0 +1,37 @@
+/*
+ * A mutex with a rank. Debug builds (XS_DEBUG >= 1) keep each thread's held ranks and abort, naming
+ * both, when the order of lock_list.h is broken or an asserted lock is not held.
+ */
+#ifndef XS_BASE_LOCK_H
+#define XS_BASE_LOCK_H
+
+#include <pthread.h>
+
+#include "base/base.h"
+#include "base/lock_list.h"
+
+enum xs_rank {
+#define X(rank, driver, text) XS_RANK_##rank,
+    XS_LOCK_LIST(X)
+#undef X
+        XS_RANK_COUNT
+};
+
+struct xs_lock {
+    pthread_mutex_t mutex;
+    enum xs_rank rank;
+};
+
+#define XS_LOCK_INITIALIZER(r) {.mutex = PTHREAD_MUTEX_INITIALIZER, .rank = (r)}
+
+void xs_lock_init(struct xs_lock *lock, enum xs_rank rank);
+void xs_lock_destroy(struct xs_lock *lock);
+void xs_lock_acquire(struct xs_lock *lock);
+void xs_lock_release(struct xs_lock *lock);
+
+/* Debug builds abort unless the calling thread holds a lock of this rank; or, for the driver, holds
+ * one under which no driver call may be made. */
+void xs_assert_held(const struct xs_lock *lock);
+void xs_assert_driver_call_allowed(void);
+
+#endif

@@ -1,0 +1,12 @@
+/*
+ * The order in which locks are taken: a thread may only take one that stands below every one it holds.
+ *   X(rank, driver, text)   driver: whether a driver call may be made while it is held
+ */
+#define XS_LOCK_LIST(X)                                                                            \
+    X(START, true, "start-up, shutdown, policy changes")                                           \
+    X(LOAD, true, "loading the driver")                                                            \
+    X(GROWTH, true, "one thread at a time changes a device's mappings")                            \
+    X(FENCE, true, "a device's events")                                                            \
+    X(HEAP, false, "a device's blocks, extents and counters")                                      \
+    X(ADDRESS, false, "the map from address to block")                                             \
+    X(META, false, "slabs of records")

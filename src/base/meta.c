@@ -1,0 +1,109 @@
+#include "base/meta.h"
+
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define CHUNK_BYTES (64 * XS_KIB)
+
+static _Atomic size_t mapped_bytes;
+
+static size_t page_round(size_t bytes)
+{
+    return xs_round_up(bytes, 4096);
+}
+
+void *xs_meta_map(size_t bytes)
+{
+    bytes = page_round(bytes);
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                   -1, 0);
+    if (p == MAP_FAILED)
+        return NULL;
+    atomic_fetch_add_explicit(&mapped_bytes, bytes, memory_order_relaxed);
+    return p;
+}
+
+void xs_meta_unmap(void *p, size_t bytes)
+{
+    bytes = page_round(bytes);
+    munmap(p, bytes);
+    atomic_fetch_sub_explicit(&mapped_bytes, bytes, memory_order_relaxed);
+}
+
+size_t xs_meta_bytes(void)
+{
+    return atomic_load_explicit(&mapped_bytes, memory_order_relaxed);
+}
+
+void xs_slab_init(struct xs_slab *slab, size_t record_bytes)
+{
+    memset(slab, 0, sizeof(*slab));
+    slab->record_bytes = xs_round_up(record_bytes, 16);
+}
+
+/* The first record's place in a chunk holds the chunk's link. */
+static bool add_chunk(struct xs_slab *slab)
+{
+    void *chunk = xs_meta_map(CHUNK_BYTES);
+    if (!chunk)
+        return false;
+    *(void **)chunk = slab->chunks;
+    slab->chunks = chunk;
+    slab->unused_in_chunk = CHUNK_BYTES / slab->record_bytes - 1;
+    return true;
+}
+
+static void *carve(struct xs_slab *slab)
+{
+    if (!slab->unused_in_chunk && !add_chunk(slab))
+        return NULL;
+    size_t index = CHUNK_BYTES / slab->record_bytes - slab->unused_in_chunk--;
+    return (char *)slab->chunks + index * slab->record_bytes;
+}
+
+void *xs_slab_get(struct xs_slab *slab)
+{
+    void *record = slab->free;
+    if (record)
+        slab->free = *(void **)record;
+    else
+        record = carve(slab);
+    if (!record)
+        return NULL;
+    slab->live++;
+    return memset(record, 0, slab->record_bytes);
+}
+
+void xs_slab_put(struct xs_slab *slab, void *record)
+{
+    *(void **)record = slab->free;
+    slab->free = record;
+    slab->live--;
+}
+
+bool xs_slab_reserve(struct xs_slab *slab, size_t count)
+{
+    size_t have = 0;
+    for (void *p = slab->free; p && have < count; p = *(void **)p)
+        have++;
+    while (have < count) {
+        void *record = carve(slab);
+        if (!record)
+            return false;
+        *(void **)record = slab->free;
+        slab->free = record;
+        have++;
+    }
+    return true;
+}
+
+void xs_slab_destroy(struct xs_slab *slab)
+{
+    while (slab->chunks) {
+        void *chunk = slab->chunks;
+        slab->chunks = *(void **)chunk;
+        xs_meta_unmap(chunk, CHUNK_BYTES);
+    }
+    xs_slab_init(slab, slab->record_bytes);
+}

@@ -1,0 +1,34 @@
+/*
+ * Memory for the allocator's own records: never from malloc, so that an interposed malloc cannot
+ * recurse into us and every byte is counted. Whole mappings, and slabs of equal records.
+ */
+#ifndef XS_BASE_META_H
+#define XS_BASE_META_H
+
+#include "base/base.h"
+
+/* Zeroed pages, taken from the system when touched. NULL where there are none. Thread-safe. */
+void *xs_meta_map(size_t bytes);
+void xs_meta_unmap(void *p, size_t bytes);
+/* Bytes in such mappings, for metadata_bytes. */
+size_t xs_meta_bytes(void);
+
+/* Records of one size. Not thread-safe: the owner's lock is held. Memory is never returned before
+ * xs_slab_destroy(), so a stale pointer to a record always points to a record of the same kind. */
+struct xs_slab {
+    size_t record_bytes;
+    void *free;   /* linked through each record's first word */
+    void *chunks; /* linked through each chunk's first word */
+    size_t unused_in_chunk;
+    size_t live;
+};
+
+void xs_slab_init(struct xs_slab *slab, size_t record_bytes);
+/* Zeroed, or NULL. */
+void *xs_slab_get(struct xs_slab *slab);
+void xs_slab_put(struct xs_slab *slab, void *record);
+/* Makes the next `count` xs_slab_get() calls succeed. False: no host memory. */
+bool xs_slab_reserve(struct xs_slab *slab, size_t count);
+void xs_slab_destroy(struct xs_slab *slab);
+
+#endif

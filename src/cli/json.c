@@ -1,0 +1,98 @@
+#include "cli/json.h"
+
+#include <math.h>
+
+/* The length of the UTF-8 sequence at s, 0 where it is none. Overlong forms and surrogates are none. */
+static size_t utf8_length(const unsigned char *s)
+{
+    if (s[0] < 0x80)
+        return 1;
+    size_t n = s[0] >= 0xf0 && s[0] <= 0xf4 ? 4 : s[0] >= 0xe0 ? 3 : 2;
+    if (s[0] < 0xc2 || s[0] > 0xf4)
+        return 0;
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    bool is_overlong = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xf0 && s[1] < 0x90);
+    bool is_beyond = (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf4 && s[1] > 0x8f);
+    return is_overlong || is_beyond ? 0 : n;
+}
+
+static void write_quoted(FILE *out, const char *text)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    fputc('"', out);
+    while (*s != '\0') {
+        size_t n = utf8_length(s);
+        if (n == 0)
+            fputs("\\ufffd", out);
+        else if (*s == '"' || *s == '\\')
+            fprintf(out, "\\%c", *s);
+        else if (*s < 0x20 || *s == 0x7f)
+            fprintf(out, "\\u%04x", *s);
+        else
+            fwrite(s, 1, n, out);
+        s += xs_max(n, 1);
+    }
+    fputc('"', out);
+}
+
+static void begin_value(struct xs_json *j, const char *key)
+{
+    if (j->needs_comma)
+        fputs(", ", j->out);
+    j->needs_comma = true;
+    if (key != NULL) {
+        write_quoted(j->out, key);
+        fputs(": ", j->out);
+    }
+}
+
+void xs_json_open(struct xs_json *j, const char *key, char bracket)
+{
+    begin_value(j, key);
+    fputc(bracket, j->out);
+    j->needs_comma = false;
+}
+
+void xs_json_close(struct xs_json *j, char bracket)
+{
+    fputc(bracket, j->out);
+    j->needs_comma = true;
+}
+
+void xs_json_text(struct xs_json *j, const char *key, const char *text)
+{
+    begin_value(j, key);
+    if (text == NULL)
+        fputs("null", j->out);
+    else
+        write_quoted(j->out, text);
+}
+
+void xs_json_count(struct xs_json *j, const char *key, uint64_t value)
+{
+    begin_value(j, key);
+    fprintf(j->out, "%llu", (unsigned long long)value);
+}
+
+void xs_json_real(struct xs_json *j, const char *key, double value, int decimals)
+{
+    begin_value(j, key);
+    if (isfinite(value))
+        fprintf(j->out, "%.*f", decimals, value);
+    else
+        fputs("null", j->out);
+}
+
+void xs_json_bool(struct xs_json *j, const char *key, bool value)
+{
+    begin_value(j, key);
+    fputs(value ? "true" : "false", j->out);
+}
+
+void xs_json_null(struct xs_json *j, const char *key)
+{
+    begin_value(j, key);
+    fputs("null", j->out);
+}

@@ -1,0 +1,302 @@
+#include <string.h>
+
+#include "base/error.h"
+#include "core/growth.h"
+#include "policy/size_class.h"
+
+/* A part of a hole that the window covers, while sources for it are being chosen. */
+struct part {
+    struct xs_block *block; /* BUSY, a hole's */
+    size_t filled;
+    bool leftwards; /* filled from its end, since the hole goes on before it, not after it */
+};
+
+/* ---- the window ----------------------------------------------------------------------------- */
+
+static bool is_unmapped(const struct xs_block *block)
+{
+    return !xs_segment_extent_at(block->segment, xs_block_va(block));
+}
+
+/* Takes the window's pieces out of the heap: free parts to the byte, holes by whole granules. */
+static void take_window(struct xs_growth *g, const struct xs_place *place)
+{
+    struct xs_heap *heap = &g->dev->expandable;
+    xs_cu_ptr end = place->va + g->bytes;
+    struct xs_block *block = place->first;
+    g->va = place->va;
+    g->first = NULL;
+    for (bool done = false; !done;) {
+        size_t granule = block->segment->granule;
+        xs_cu_ptr from = xs_block_va(block) > place->va ? xs_block_va(block) : place->va;
+        xs_cu_ptr to = xs_block_end(block) < end ? xs_block_end(block) : end;
+        done = to == end;
+        if (block->state == XS_BLOCK_HOLE) {
+            from = block->segment->base + xs_round_down(from - block->segment->base, granule);
+            to = block->segment->base + xs_round_up(to - block->segment->base, granule);
+        }
+        block = xs_heap_carve(heap, block, from, to - from);
+        if (xs_block_has_passed(block, &g->dev->fences))
+            xs_heap_forget_stream(block);
+        if (!g->first)
+            g->first = block;
+        g->last = block;
+        block = xs_block_next(block);
+    }
+}
+
+static void put_back(struct xs_heap *heap, struct xs_block *block)
+{
+    if (is_unmapped(block))
+        xs_heap_put_hole(heap, block);
+    else
+        xs_heap_put(heap, block, block->stream, block->stamp);
+}
+
+/* A piece that is put back may join its left neighbour, never one that is still BUSY. */
+static void put_window_back(struct xs_growth *g)
+{
+    for (struct xs_block *block = g->first, *next; block; block = next) {
+        next = block == g->last ? NULL : xs_block_next(block);
+        put_back(&g->dev->expandable, block);
+    }
+}
+
+static bool is_hole(const struct xs_block *block)
+{
+    return block && block->state == XS_BLOCK_HOLE;
+}
+
+/* How far a part can be enlarged into the hole it was cut from. */
+static size_t room_beside(const struct part *part)
+{
+    const struct xs_block *rest =
+        part->leftwards ? xs_block_prev(part->block) : xs_block_next(part->block);
+    return is_hole(rest) ? xs_block_bytes(rest) : 0;
+}
+
+/* Enlarges a part, so that an extent larger than what is missing fits. */
+static void enlarge(struct xs_growth *g, struct part *part, size_t bytes)
+{
+    struct xs_heap *heap = &g->dev->expandable;
+    struct xs_block *rest, *more;
+    if (!part->leftwards) {
+        rest = xs_block_next(part->block);
+        more = xs_heap_carve(heap, rest, xs_block_va(rest), bytes);
+        xs_heap_join_busy(heap, part->block, more);
+        return;
+    }
+    rest = xs_block_prev(part->block);
+    more = xs_heap_carve(heap, rest, xs_block_end(rest) - bytes, bytes);
+    if (g->first == part->block)
+        g->first = more;
+    if (g->last == part->block)
+        g->last = more;
+    xs_heap_join_busy(heap, more, part->block);
+    part->block = more;
+}
+
+/* Block records for one step: two for an enlargement, two to take an extent out of its block. */
+#define RECORDS_A_STEP 4
+
+/* ---- choosing sources ----------------------------------------------------------------------- */
+
+static void place_extent(struct xs_growth *g, struct part *part, struct xs_extent *e,
+                         struct xs_list *list)
+{
+    size_t missing = xs_block_bytes(part->block) - part->filled;
+    if (e->bytes > missing)
+        enlarge(g, part, e->bytes - missing);
+    e->target = part->leftwards ? xs_block_end(part->block) - part->filled - e->bytes
+                                : xs_block_va(part->block) + part->filled;
+    part->filled += e->bytes;
+    xs_list_push_back(list, &e->link);
+}
+
+static bool use_idle(struct xs_growth *g, struct part *part, size_t missing, size_t room)
+{
+    struct xs_extents *extents = &g->dev->extents;
+    struct xs_extent *e = xs_extent_largest_idle(extents, missing);
+    if (!e) {
+        e = xs_extent_smallest_idle(extents, missing);
+        if (!e || e->bytes > missing + room)
+            return false;
+    }
+    xs_extent_take_idle(extents, e);
+    place_extent(g, part, e, &g->idle);
+    return true;
+}
+
+static void gather(struct xs_growth *g)
+{
+    if (!g->gathered)
+        xs_movable_gather(&g->movable, g->dev);
+    g->gathered = true;
+}
+
+static bool use_movable(struct xs_growth *g, struct part *part, size_t missing, size_t room)
+{
+    gather(g);
+    struct xs_extent *e = xs_movable_largest(&g->movable, missing);
+    if (!e) {
+        e = xs_movable_smallest(&g->movable, missing);
+        if (!e || e->bytes > missing + room)
+            return false;
+    }
+    xs_movable_take(&g->movable, e);
+    place_extent(g, part, e, &g->moved);
+    return true;
+}
+
+/* How large a new extent is: see docs/design.md "Extent size follows the request". */
+static size_t fresh_size(const struct xs_growth *g, size_t missing, size_t room, size_t headroom)
+{
+    const struct xs_device *dev = g->dev;
+    size_t granule = dev->caps.granule;
+    size_t reserved = dev->stats.now.reserved_bytes.current;
+    size_t bytes = xs_max(granule, g->new_bytes / dev->policy.extent_share);
+    bool tight = headroom < (reserved + g->fresh_bytes + headroom) / 32;
+    if (!tight)
+        bytes = xs_max(bytes, (size_t)((double)reserved * dev->policy.extent_ahead));
+    bytes = xs_min(xs_max(bytes, dev->policy.extent_min), dev->policy.extent_max);
+    bytes = xs_max(granule, xs_pow2_floor(bytes / granule) * granule);
+    size_t most = room && !tight ? missing + room : missing;
+    most = xs_min(most, xs_min(headroom, dev->max_fresh_bytes));
+    return xs_min(bytes, xs_pow2_floor(most / granule) * granule);
+}
+
+/* Extents less than half as large as a new one would be are traded, the smallest first. */
+#define TRADE_RATIO 2
+
+static bool use_trade(struct xs_growth *g, struct part *part, size_t missing, size_t room)
+{
+    struct xs_device *dev = g->dev;
+    gather(g);
+    size_t bytes = fresh_size(g, missing, room, SIZE_MAX / 2), gone = 0;
+    const struct xs_extent *largest = xs_movable_largest(&g->movable, missing);
+    if (!largest || largest->bytes * TRADE_RATIO > bytes || g->movable.bytes < bytes)
+        return false;
+    struct xs_extent *e = xs_extent_new(&dev->extents, bytes);
+    if (!e)
+        return false;
+    while (gone < bytes && xs_heap_reserve(&dev->expandable, 2 * RECORDS_A_STEP)) {
+        struct xs_extent *small = xs_movable_smallest(&g->movable, dev->caps.granule);
+        xs_movable_take(&g->movable, small);
+        xs_list_push_back(&g->traded, &small->link);
+        gone += small->bytes;
+    }
+    g->fresh_bytes += bytes > gone ? bytes - gone : 0;
+    place_extent(g, part, e, &g->fresh);
+    return true;
+}
+
+static enum xseg_result use_fresh(struct xs_growth *g, struct part *part, size_t missing,
+                                  size_t room)
+{
+    struct xs_device *dev = g->dev;
+    size_t used = dev->stats.now.reserved_bytes.current + g->fresh_bytes;
+    size_t headroom = dev->limit_bytes > used ? dev->limit_bytes - used : 0;
+    if (headroom < dev->caps.granule)
+        return xs_fail(XSEG_ERROR_OUT_OF_MEMORY, "the limit of %zu bytes leaves no room",
+                       dev->limit_bytes);
+    struct xs_extent *e = xs_extent_new(&dev->extents, fresh_size(g, missing, room, headroom));
+    if (!e)
+        return xs_fail(XSEG_ERROR_HOST_MEMORY, "no host memory for an extent's record");
+    g->fresh_bytes += e->bytes;
+    place_extent(g, part, e, &g->fresh);
+    return XSEG_OK;
+}
+
+static enum xseg_result fill_part(struct xs_growth *g, struct part *part)
+{
+    while (part->filled < xs_block_bytes(part->block)) {
+        if (!xs_heap_reserve(&g->dev->expandable, RECORDS_A_STEP))
+            return xs_fail(XSEG_ERROR_HOST_MEMORY, "no host memory for block records");
+        size_t missing = xs_block_bytes(part->block) - part->filled, room = room_beside(part);
+        if (use_idle(g, part, missing, room) || use_trade(g, part, missing, room) ||
+            use_movable(g, part, missing, room))
+            continue;
+        enum xseg_result e = use_fresh(g, part, missing, room);
+        if (e)
+            return e;
+    }
+    return XSEG_OK;
+}
+
+static enum xseg_result fill_window(struct xs_growth *g)
+{
+    for (struct xs_block *block = g->first;; block = xs_block_next(block)) {
+        if (is_unmapped(block)) {
+            struct part part = {.block = block, .leftwards = !is_hole(xs_block_next(block))};
+            enum xseg_result e = fill_part(g, &part);
+            if (e)
+                return e;
+            block = part.block;
+        }
+        if (block == g->last)
+            return XSEG_OK;
+    }
+}
+
+/* ---- plan and cancel ------------------------------------------------------------------------ */
+
+static void begin(struct xs_growth *g, struct xs_device *dev, size_t bytes,
+                  struct xs_stream *stream)
+{
+    memset(g, 0, sizeof(*g));
+    g->dev = dev;
+    g->stream = stream;
+    g->bytes = bytes;
+    xs_list_init(&g->moved);
+    xs_list_init(&g->idle);
+    xs_list_init(&g->fresh);
+    xs_list_init(&g->traded);
+    xs_movable_init(&g->movable);
+}
+
+enum xseg_result xs_growth_plan(struct xs_growth *g, struct xs_device *dev, size_t bytes,
+                                struct xs_stream *stream)
+{
+    xs_assert_held(&dev->lock);
+    begin(g, dev, bytes, stream);
+    struct xs_place place;
+    size_t align = xs_class_alignment(bytes, dev->caps.granule);
+    if (!xs_place_find(&dev->expandable, &dev->fences, bytes, align, stream, &place))
+        return XSEG_ERROR_NOT_SUPPORTED;
+    size_t most_pieces = 0; /* a carve makes up to two more of each */
+    for (const struct xs_block *b = place.first; b && xs_block_va(b) < place.va + bytes;
+         b = xs_block_next(b))
+        most_pieces++;
+    if (!xs_heap_reserve(&dev->expandable, 2 * most_pieces))
+        return xs_fail(XSEG_ERROR_HOST_MEMORY, "no host memory for block records");
+    g->new_bytes = place.new_bytes;
+    take_window(g, &place);
+    enum xseg_result e = fill_window(g);
+    xs_movable_end(&g->movable);
+    if (e)
+        xs_growth_cancel(g);
+    return e;
+}
+
+static void put_extents_back(struct xs_device *dev, struct xs_list *list)
+{
+    XS_LIST_FOR_EACH_SAFE(link, list) {
+        xs_list_remove(link);
+        put_back(&dev->expandable, XS_CONTAINER_OF(link, struct xs_extent, link)->block);
+    }
+}
+
+void xs_growth_cancel(struct xs_growth *g)
+{
+    struct xs_device *dev = g->dev;
+    xs_assert_held(&dev->lock);
+    put_extents_back(dev, &g->moved);
+    put_extents_back(dev, &g->traded);
+    XS_LIST_FOR_EACH_SAFE(link, &g->idle) {
+        xs_list_remove(link);
+        xs_extent_put_idle(&dev->extents, XS_CONTAINER_OF(link, struct xs_extent, link));
+    }
+    XS_LIST_FOR_EACH_SAFE(link, &g->fresh)
+        xs_extent_delete(&dev->extents, XS_CONTAINER_OF(link, struct xs_extent, link));
+    put_window_back(g);
+}

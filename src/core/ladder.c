@@ -1,0 +1,293 @@
+#include "core/ladder.h"
+
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/fmt.h"
+#include "base/log.h"
+#include "core/classic.h"
+#include "core/growth.h"
+#include "core/trim.h"
+#include "driver/driver.h"
+
+/* A request while it climbs. */
+struct climb {
+    const struct xs_request *request;
+    struct xs_device *dev;
+    struct xs_block *block; /* not NULL: served */
+    bool expandable;
+    bool capturing; /* the stream: no event may be recorded or waited for */
+    bool retried;
+};
+
+/* ---- fences --------------------------------------------------------------------------------- */
+
+static bool others_hold_memory(struct climb *c)
+{
+    struct xs_heap *heaps[] = {&c->dev->expandable, &c->dev->classic[XS_CLASSIC_SMALL],
+                               &c->dev->classic[XS_CLASSIC_LARGE]};
+    for (unsigned i = 0; i < XS_COUNT_OF(heaps); i++)
+        for (uint32_t index = 1; index < heaps[i]->trees; index++)
+            if (heaps[i]->free[index].count && index != c->request->stream->index)
+                return true;
+    return false;
+}
+
+/* Closes what is open, so that it can pass: by the stream's own event, or the context's where memory
+ * of other streams is at stake. */
+static enum xseg_result record_fences(struct climb *c)
+{
+    if (c->capturing)
+        return XSEG_OK;
+    xs_lock_acquire(&c->dev->lock);
+    bool others = others_hold_memory(c);
+    xs_lock_release(&c->dev->lock);
+    if (others && xs_driver_has(XS_CALL_ctx_record_event))
+        return xs_fence_record(&c->dev->fences, NULL, NULL);
+    return xs_fence_record(&c->dev->fences, c->request->stream, c->request->handle);
+}
+
+static void count(struct climb *c, uint64_t *counter)
+{
+    xs_lock_acquire(&c->dev->lock);
+    ++*counter;
+    xs_lock_release(&c->dev->lock);
+}
+
+static bool search_again(struct climb *c)
+{
+    c->block = xs_alloc_best_fit(c->request);
+    return c->block != NULL;
+}
+
+static enum xseg_result rung_poll(struct climb *c)
+{
+    bool progress = false;
+    if (!c->capturing) {
+        enum xseg_result e = record_fences(c);
+        if (!e)
+            e = xs_fence_poll(&c->dev->fences, &progress);
+        if (e)
+            return e;
+    }
+    if (progress)
+        xs_device_settle(c->dev, c->request->stream);
+    if (search_again(c))
+        count(c, &c->dev->stats.now.rung_poll);
+    return XSEG_OK;
+}
+
+/* Waits for one fence and makes what it freed usable. False: nothing to wait for. */
+static bool wait_for_fence(struct climb *c)
+{
+    bool waited = false;
+    if (!c->capturing && !xs_fence_wait_oldest(&c->dev->fences, &waited) && waited)
+        xs_device_settle(c->dev, c->request->stream);
+    return waited;
+}
+
+/* ---- growing -------------------------------------------------------------------------------- */
+
+static enum xseg_result add_segment(struct climb *c)
+{
+    struct xs_device *dev = c->dev;
+    size_t want = xs_policy_va_reserve(&dev->policy, dev->caps.total_bytes);
+    if (!want)
+        want = xs_device_default_reserve(dev);
+    struct xs_segment *segment;
+    enum xseg_result e = xs_segment_reserve(&dev->caps, want, c->request->bytes, &segment);
+    if (e)
+        return e;
+    xs_lock_acquire(&dev->lock);
+    bool ok = xs_heap_reserve(&dev->expandable, 1);
+    if (ok) {
+        xs_heap_add_segment(&dev->expandable, segment, XS_BLOCK_HOLE);
+        xs_gauge_add(&dev->stats.now.segments, 1);
+        dev->stats.now.address_bytes += segment->bytes;
+    }
+    xs_lock_release(&dev->lock);
+    if (ok)
+        return XSEG_OK;
+    xs_segment_unreserve(segment);
+    return xs_fail(XSEG_ERROR_HOST_MEMORY, "no host memory for a segment's records");
+}
+
+/* Address space that cannot be had at all: classic segments from now on (reports R102, R103). */
+static void fall_back_to_classic(struct climb *c)
+{
+    struct xs_device *dev = c->dev;
+    xs_log("device %d: no address space can be reserved (%s); using cudaMalloc segments",
+           dev->caps.ordinal, xs_error_text());
+    xs_lock_acquire(&dev->lock);
+    dev->no_vmm = true;
+    xs_lock_release(&dev->lock);
+    c->expandable = false;
+}
+
+/* Moving what the GPU is still busy with would have to wait for it. So new extents are taken instead,
+ * but only up to a small slack above the most that was ever live at once. */
+static bool should_wait(const struct xs_growth *g)
+{
+    const struct xs_device *dev = g->dev;
+    const struct xseg_stats *now = &dev->stats.now;
+    if (!g->fresh_bytes || !g->movable.waiting_bytes)
+        return false;
+    size_t live = xs_max(now->allocated_bytes.peak, now->allocated_bytes.current + g->bytes);
+    return now->reserved_bytes.current + g->fresh_bytes >
+           live + (size_t)((double)live * dev->policy.slack);
+}
+
+/* One try. NOT_SUPPORTED: there is no window, or it is better to wait first (*wait). */
+static enum xseg_result grow_once(struct climb *c, bool *wait)
+{
+    struct xs_device *dev = c->dev;
+    struct xs_growth growth;
+    xs_lock_acquire(&dev->lock);
+    enum xseg_result e = xs_growth_plan(&growth, dev, c->request->bytes, c->request->stream);
+    *wait = !e && !c->capturing && should_wait(&growth);
+    if (*wait)
+        xs_growth_cancel(&growth);
+    xs_lock_release(&dev->lock);
+    if (e || *wait)
+        return e;
+    struct xs_block *block;
+    e = xs_growth_run(&growth, c->request, &block);
+    if (!e)
+        c->block = block;
+    return e;
+}
+
+static enum xseg_result grow_expandable(struct climb *c)
+{
+    struct xs_device *dev = c->dev;
+    dev->max_fresh_bytes = SIZE_MAX;
+    for (;;) {
+        bool wait;
+        size_t most = dev->max_fresh_bytes;
+        enum xseg_result e = grow_once(c, &wait);
+        if (wait) {
+            if (!wait_for_fence(c))
+                return XSEG_ERROR_OUT_OF_MEMORY;
+            if (search_again(c))
+                return XSEG_OK;
+        } else if (e == XSEG_ERROR_NOT_SUPPORTED) {
+            e = add_segment(c);
+            if (e)
+                return e;
+        } else if (e != XSEG_ERROR_OUT_OF_MEMORY || dev->max_fresh_bytes == most) {
+            return e; /* served, failed, or the smallest extents do not fit either */
+        }
+    }
+}
+
+static enum xseg_result grow(struct climb *c)
+{
+    if (c->expandable) {
+        enum xseg_result e = grow_expandable(c);
+        if (e != XSEG_ERROR_OUT_OF_MEMORY ||
+            xs_driver_last_error()->call != XS_CALL_mem_reserve ||
+            !xs_driver_last_error()->code)
+            return e;
+        fall_back_to_classic(c);
+    }
+    return xs_classic_grow(c->request, &c->block);
+}
+
+static enum xseg_result rung_grow(struct climb *c)
+{
+    xs_driver_clear_error();
+    return grow(c);
+}
+
+static enum xseg_result rung_wait(struct climb *c)
+{
+    enum xseg_result e = XSEG_ERROR_OUT_OF_MEMORY;
+    while (e == XSEG_ERROR_OUT_OF_MEMORY && !c->block && wait_for_fence(c)) {
+        if (!search_again(c))
+            e = grow(c);
+        if (c->block) {
+            count(c, &c->dev->stats.now.rung_wait);
+            e = XSEG_OK;
+        }
+    }
+    return e;
+}
+
+/* The other kind of memory is given back, and in classic mode the own kind too: a cached segment cannot
+ * serve a request that is larger than it. */
+static enum xseg_result rung_release(struct climb *c)
+{
+    struct xs_device *dev = c->dev;
+    uint64_t calls = xs_driver_calls(XS_CALL_mem_free) + xs_driver_calls(XS_CALL_mem_release);
+    enum xseg_result e = xs_trim_for_request(dev, c->request, c->expandable);
+    if (e)
+        return e;
+    if (calls == xs_driver_calls(XS_CALL_mem_free) + xs_driver_calls(XS_CALL_mem_release))
+        return XSEG_ERROR_OUT_OF_MEMORY; /* nothing went, so nothing can have changed */
+    count(c, &dev->stats.now.alloc_retries);
+    e = grow(c);
+    if (c->block)
+        count(c, &dev->stats.now.rung_release);
+    return e;
+}
+
+/* ---- out of memory -------------------------------------------------------------------------- */
+
+static enum xseg_result out_of_memory(struct climb *c)
+{
+    struct xs_device *dev = c->dev;
+    const struct xs_driver_error *error = xs_driver_last_error();
+    struct xseg_stats s;
+    count(c, &dev->stats.now.out_of_memory);
+    xs_device_read_stats(dev, &s);
+    char want[XS_FMT_BYTES], live[XS_FMT_BYTES], held[XS_FMT_BYTES], limit[XS_FMT_BYTES],
+        idle[XS_FMT_BYTES], waiting[XS_FMT_BYTES], largest[XS_FMT_BYTES], call[200] = "";
+    if (error->code)
+        snprintf(call, sizeof(call), "; %s(%s) returned %s", xs_driver_call_name(error->call),
+                 error->arguments, xs_driver_code_name(error->code));
+    bool full = s.allocated_bytes.current + c->request->bytes > s.limit_bytes ||
+                s.cached_bytes.current < c->request->bytes;
+    return xs_fail(
+        XSEG_ERROR_OUT_OF_MEMORY,
+        "out of memory on device %d: %s wanted; %s live, %s reserved, %s cached (%s of it not known "
+        "to be done with by the GPU), largest free block %s, limit %s%s. %s",
+        dev->caps.ordinal, xs_fmt_bytes(want, c->request->bytes),
+        xs_fmt_bytes(live, s.allocated_bytes.current),
+        xs_fmt_bytes(held, s.reserved_bytes.current), xs_fmt_bytes(idle, s.cached_bytes.current),
+        xs_fmt_bytes(waiting, s.frag_stream_bytes), xs_fmt_bytes(largest, s.largest_free_bytes),
+        s.limit_bytes == UINT64_MAX ? "none" : xs_fmt_bytes(limit, s.limit_bytes), call,
+        full ? "The memory is in use: this is not fragmentation."
+             : "Cached memory is pinned by live blocks: this is fragmentation.");
+}
+
+enum xseg_result xs_ladder_climb(const struct xs_request *request, struct xs_block **block)
+{
+    static enum xseg_result (*const rungs[])(struct climb *) = {rung_poll, rung_grow, rung_wait,
+                                                                rung_release};
+    struct xs_device *dev = request->dev;
+    struct climb c = {.request = request, .dev = dev};
+    struct xs_context_scope scope;
+    xs_lock_acquire(&dev->growth);
+    enum xseg_result e = xs_context_enter(&dev->context, &scope);
+    if (e)
+        goto unlock;
+    int capture = XS_CU_CAPTURE_STATUS_NONE;
+    if (request->handle)
+        e = xs_driver_result(xs_cu_stream_is_capturing(request->handle, &capture));
+    c.capturing = capture != XS_CU_CAPTURE_STATUS_NONE;
+    xs_lock_acquire(&dev->lock);
+    c.expandable = xs_alloc_is_expandable(dev);
+    xs_lock_release(&dev->lock);
+    for (unsigned i = 0; i < XS_COUNT_OF(rungs) && !c.block && !e; i++) {
+        e = rungs[i](&c);
+        if (e == XSEG_ERROR_OUT_OF_MEMORY)
+            e = XSEG_OK;
+    }
+    if (!e && !c.block)
+        e = out_of_memory(&c);
+    *block = c.block;
+    xs_context_leave(&scope);
+unlock:
+    xs_lock_release(&dev->growth);
+    return e;
+}

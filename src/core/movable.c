@@ -1,0 +1,105 @@
+#include "core/movable.h"
+
+void xs_movable_init(struct xs_movable *movable)
+{
+    movable->bytes = movable->waiting_bytes = 0;
+    for (unsigned i = 0; i < XS_EXTENT_SIZES; i++)
+        xs_list_init(&movable->extents[i]);
+}
+
+/* Sizes are compared in units of the smallest granule there is, so that no device is needed here. */
+static unsigned size_index(size_t bytes)
+{
+    return bytes < 64 * XS_KIB ? 0
+                               : (unsigned)xs_min(xs_log2(bytes / (64 * XS_KIB)), XS_EXTENT_SIZES - 1);
+}
+
+/* The next extent wholly inside the block, from *va on, which moves past it; NULL: no more. */
+static struct xs_extent *next_inside(const struct xs_block *block, xs_cu_ptr *va)
+{
+    while (*va < xs_block_end(block)) {
+        struct xs_extent *e = xs_segment_extent_at(block->segment, *va);
+        bool inside = e->va >= xs_block_va(block) && e->va + e->bytes <= xs_block_end(block);
+        *va = e->va + e->bytes;
+        if (inside)
+            return e;
+    }
+    return NULL;
+}
+
+static void add_block(struct xs_movable *movable, struct xs_block *block, bool passed)
+{
+    struct xs_extent *e;
+    xs_cu_ptr va = xs_block_va(block);
+    while ((e = next_inside(block, &va))) {
+        e->block = block;
+        *(passed ? &movable->bytes : &movable->waiting_bytes) += e->bytes;
+        if (passed)
+            xs_list_push_back(&movable->extents[size_index(e->bytes)], &e->link);
+    }
+}
+
+size_t xs_movable_bytes_in(const struct xs_block *block)
+{
+    size_t bytes = 0;
+    const struct xs_extent *e;
+    xs_cu_ptr va = xs_block_va(block);
+    while ((e = next_inside(block, &va)))
+        bytes += e->bytes;
+    return bytes;
+}
+
+/* From small blocks to large ones: what serves least is taken apart first. */
+void xs_movable_gather(struct xs_movable *movable, struct xs_device *dev)
+{
+    struct xs_heap *heap = &dev->expandable;
+    for (uint32_t index = 0; index < heap->trees; index++) {
+        struct xs_tree_node *node = xs_tree_at_least(&heap->free[index], dev->caps.granule, 0);
+        for (; node; node = xs_tree_next(&heap->free[index], node)) {
+            struct xs_block *block = xs_block_of_node(node);
+            add_block(movable, block, xs_block_has_passed(block, &dev->fences));
+        }
+    }
+}
+
+void xs_movable_end(struct xs_movable *movable)
+{
+    for (unsigned i = 0; i < XS_EXTENT_SIZES; i++)
+        XS_LIST_FOR_EACH_SAFE(link, &movable->extents[i])
+            xs_list_remove(link);
+}
+
+struct xs_extent *xs_movable_largest(struct xs_movable *movable, size_t max_bytes)
+{
+    for (unsigned i = size_index(max_bytes) + 1; i-- > 0;) {
+        XS_LIST_FOR_EACH(link, &movable->extents[i]) {
+            struct xs_extent *e = XS_CONTAINER_OF(link, struct xs_extent, link);
+            if (e->bytes <= max_bytes)
+                return e;
+        }
+    }
+    return NULL;
+}
+
+struct xs_extent *xs_movable_smallest(struct xs_movable *movable, size_t min_bytes)
+{
+    for (unsigned i = size_index(min_bytes); i < XS_EXTENT_SIZES; i++) {
+        XS_LIST_FOR_EACH(link, &movable->extents[i]) {
+            struct xs_extent *e = XS_CONTAINER_OF(link, struct xs_extent, link);
+            if (e->bytes >= min_bytes)
+                return e;
+        }
+    }
+    return NULL;
+}
+
+/* Cutting leaves the left piece its record: the extent is in extent->block or to the right of it. */
+void xs_movable_take(struct xs_movable *movable, struct xs_extent *extent)
+{
+    struct xs_block *block = extent->block;
+    while (xs_block_end(block) <= extent->va)
+        block = xs_block_next(block);
+    extent->block = xs_heap_carve(block->heap, block, extent->va, extent->bytes);
+    xs_list_remove(&extent->link);
+    movable->bytes -= extent->bytes;
+}

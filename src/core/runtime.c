@@ -1,0 +1,179 @@
+#include "core/runtime.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "driver/driver.h"
+
+static struct {
+    /* Atomic: a device is published once it is open, and taken back only by shutdown. */
+    _Atomic(struct xs_device *) device[XS_DEVICE_LIMIT];
+    _Atomic bool started;
+    struct xs_addr_map addresses;
+    struct xs_lock lock; /* rank START */
+    /* Guarded by lock. */
+    struct xs_policy policy;
+} runtime = {.lock = XS_LOCK_INITIALIZER(XS_RANK_START)};
+
+/* ---- starting ------------------------------------------------------------------------------- */
+
+static void log_report(const struct xs_conf_report *report)
+{
+    char line[XS_CONF_LINE_BYTES];
+    for (size_t i = 0; xs_conf_report_line(report, i, line); i++)
+        xs_log("%s", line);
+}
+
+/* A bad string must not stop a program that runs under a preloaded library, unless it says strict. */
+static enum xseg_result read_policy(void)
+{
+    struct xs_conf_report report;
+    memset(&report, 0, sizeof(report));
+    enum xseg_result e = xs_policy_from_environment(&runtime.policy, &report);
+    log_report(&report);
+    return e && report.strict ? e : XSEG_OK;
+}
+
+static enum xseg_result start_locked(void)
+{
+    if (atomic_load_explicit(&runtime.started, memory_order_relaxed))
+        return XSEG_OK;
+    enum xseg_result e = read_policy();
+    if (!e)
+        e = xs_driver_load(NULL);
+    if (e)
+        return e;
+    if (!xs_addr_map_init(&runtime.addresses))
+        return xs_fail(XSEG_ERROR_HOST_MEMORY, "no host memory for the map of addresses");
+    atomic_store_explicit(&runtime.started, true, memory_order_release);
+    return XSEG_OK;
+}
+
+static enum xseg_result open_locked(int ordinal)
+{
+    if (atomic_load_explicit(&runtime.device[ordinal], memory_order_relaxed))
+        return XSEG_OK;
+    struct xs_device *dev = xs_meta_map(sizeof(*dev));
+    if (!dev)
+        return xs_fail(XSEG_ERROR_HOST_MEMORY, "no host memory for device %d", ordinal);
+    enum xseg_result e = xs_device_open(dev, ordinal, &runtime.policy, &runtime.addresses);
+    if (e) {
+        xs_meta_unmap(dev, sizeof(*dev));
+        return e;
+    }
+    atomic_store_explicit(&runtime.device[ordinal], dev, memory_order_release);
+    return XSEG_OK;
+}
+
+static enum xseg_result open_device(int ordinal)
+{
+    xs_lock_acquire(&runtime.lock);
+    enum xseg_result e = start_locked();
+    if (!e && ordinal == XSEG_CURRENT_DEVICE)
+        e = xs_context_current_device(&ordinal);
+    if (!e && (ordinal < 0 || ordinal >= XS_DEVICE_LIMIT))
+        e = xs_fail(XSEG_ERROR_NO_DEVICE, "device %d: not between 0 and %d", ordinal,
+                    XS_DEVICE_LIMIT - 1);
+    if (!e)
+        e = open_locked(ordinal);
+    xs_lock_release(&runtime.lock);
+    return e;
+}
+
+struct xs_device *xs_runtime_open_device(int ordinal)
+{
+    if (ordinal < 0 || ordinal >= XS_DEVICE_LIMIT)
+        return NULL;
+    return atomic_load_explicit(&runtime.device[ordinal], memory_order_acquire);
+}
+
+enum xseg_result xs_runtime_device(int ordinal, struct xs_device **dev)
+{
+    *dev = xs_runtime_open_device(ordinal);
+    if (xs_likely(*dev != NULL))
+        return XSEG_OK;
+    enum xseg_result e = open_device(ordinal);
+    if (!e && ordinal == XSEG_CURRENT_DEVICE)
+        e = xs_context_current_device(&ordinal);
+    if (!e)
+        *dev = xs_runtime_open_device(ordinal);
+    return e;
+}
+
+struct xs_block *xs_runtime_find(const void *ptr)
+{
+    if (!atomic_load_explicit(&runtime.started, memory_order_acquire))
+        return NULL;
+    struct xs_addr_node *node = xs_addr_map_find(&runtime.addresses, (uintptr_t)ptr);
+    return node ? XS_CONTAINER_OF(node, struct xs_block, addr) : NULL;
+}
+
+/* ---- policy and driver ---------------------------------------------------------------------- */
+
+static enum xseg_result configure_locked(const char *conf)
+{
+    enum xseg_result e = start_locked();
+    if (e)
+        return e;
+    struct xs_conf_report report;
+    memset(&report, 0, sizeof(report));
+    struct xs_policy policy = runtime.policy;
+    e = xs_policy_apply(&policy, conf, "xseg_configure", &report);
+    log_report(&report);
+    if (e)
+        return e;
+    runtime.policy = policy;
+    for (int i = 0; i < XS_DEVICE_LIMIT; i++)
+        if (xs_runtime_open_device(i))
+            xs_device_apply(xs_runtime_open_device(i), &policy);
+    return XSEG_OK;
+}
+
+enum xseg_result xs_runtime_configure(const char *conf)
+{
+    xs_lock_acquire(&runtime.lock);
+    enum xseg_result e = configure_locked(conf);
+    xs_lock_release(&runtime.lock);
+    return e;
+}
+
+enum xseg_result xs_runtime_use_driver(const char *path)
+{
+    xs_lock_acquire(&runtime.lock);
+    enum xseg_result e = xs_driver_load(path);
+    xs_lock_release(&runtime.lock);
+    return e;
+}
+
+/* ---- the end -------------------------------------------------------------------------------- */
+
+static enum xseg_result wait_for_gpu(struct xs_device *dev)
+{
+    struct xs_context_scope scope;
+    enum xseg_result e = xs_context_enter(&dev->context, &scope);
+    if (e)
+        return e;
+    e = xs_driver_result(xs_cu_ctx_synchronize());
+    xs_context_leave(&scope);
+    return e;
+}
+
+enum xseg_result xs_runtime_shutdown(void)
+{
+    enum xseg_result e = XSEG_OK;
+    xs_lock_acquire(&runtime.lock);
+    for (int i = 0; i < XS_DEVICE_LIMIT && !e; i++) {
+        struct xs_device *dev = xs_runtime_open_device(i);
+        if (!dev || (e = wait_for_gpu(dev)))
+            continue;
+        xs_device_close(dev);
+        atomic_store(&runtime.device[i], NULL);
+        xs_meta_unmap(dev, sizeof(*dev));
+    }
+    if (!e && atomic_exchange(&runtime.started, false))
+        xs_addr_map_destroy(&runtime.addresses);
+    xs_lock_release(&runtime.lock);
+    return e;
+}

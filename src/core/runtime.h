@@ -1,0 +1,32 @@
+/*
+ * The one global: the devices in use, the policy, the map from address to block.
+ *
+ * Starts at first use: the driver is loaded and the policy read then, a device is opened when memory is
+ * first asked of it. Thread-safe.
+ */
+#ifndef XS_CORE_RUNTIME_H
+#define XS_CORE_RUNTIME_H
+
+#include "core/device.h"
+
+#define XS_DEVICE_LIMIT 64
+
+/* Starts the runtime if need be and opens the device if need be; ordinal XSEG_CURRENT_DEVICE is the
+ * current context's. Errors: NO_DRIVER, NO_DEVICE, CONFIG (strict), HOST_MEMORY, DRIVER. */
+enum xseg_result xs_runtime_device(int ordinal, struct xs_device **dev);
+
+/* The device if it is open, else NULL. Starts nothing. */
+struct xs_device *xs_runtime_open_device(int ordinal);
+
+/* The live block that begins at the address, or NULL. Takes no lock where there is one. */
+struct xs_block *xs_runtime_find(const void *ptr);
+
+/* Reads a policy string over the present one and hands the result to all devices. */
+enum xseg_result xs_runtime_configure(const char *conf);
+
+/* Loads another file as the driver; before the first device is opened. */
+enum xseg_result xs_runtime_use_driver(const char *path);
+
+enum xseg_result xs_runtime_shutdown(void);
+
+#endif

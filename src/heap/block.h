@@ -1,0 +1,85 @@
+/*
+ * A block: a piece of a segment. The blocks of a segment tile it, in address order, without a gap.
+ *
+ *   LIVE   handed to the caller, and in the address map
+ *   FREE   mapped, in its heap's tree. With a stream: usable by that stream at once, by others and for
+ *          unmapping once the stamp has passed (vmm/fence.h). Without: idle, usable by all.
+ *   HOLE   not mapped; whole granules
+ *   BUSY   taken out by a growth that is under way; nobody else touches it
+ */
+#ifndef XS_HEAP_BLOCK_H
+#define XS_HEAP_BLOCK_H
+
+#include "base/addr_map.h"
+#include "base/base.h"
+#include "base/list.h"
+#include "base/tree.h"
+#include "vmm/segment.h"
+#include "vmm/stream.h"
+
+enum xs_block_state { XS_BLOCK_LIVE, XS_BLOCK_FREE, XS_BLOCK_HOLE, XS_BLOCK_BUSY };
+
+struct xs_block {
+    struct xs_addr_node addr; /* LIVE: its place in the address map */
+    struct xs_tree_node node; /* size and va of the block; FREE: its place in a tree */
+    struct xs_list by_addr;   /* neighbours in the segment */
+    struct xs_list link;      /* HOLE: among the heap's holes; BUSY: in the plan */
+    struct xs_segment *segment;
+    struct xs_heap *heap;
+    struct xs_stream *stream; /* LIVE: allocated for it. FREE: freed on it; NULL: idle */
+    uint64_t stamp;           /* FREE: epoch of the latest free in it */
+    size_t requested;         /* LIVE: bytes that were asked for */
+    uint32_t state;           /* enum xs_block_state */
+    uint32_t age;             /* FREE, classic: the heap's search count when it became free */
+};
+
+static inline struct xs_block *xs_block_of_node(struct xs_tree_node *node)
+{
+    return node ? XS_CONTAINER_OF(node, struct xs_block, node) : NULL;
+}
+
+static inline struct xs_block *xs_block_of_link(struct xs_list *link)
+{
+    return XS_CONTAINER_OF(link, struct xs_block, link);
+}
+
+static inline struct xs_block *xs_block_of_place(struct xs_list *place)
+{
+    return XS_CONTAINER_OF(place, struct xs_block, by_addr);
+}
+
+static inline xs_cu_ptr xs_block_va(const struct xs_block *block)
+{
+    return block->node.va;
+}
+
+static inline size_t xs_block_bytes(const struct xs_block *block)
+{
+    return block->node.size;
+}
+
+static inline xs_cu_ptr xs_block_end(const struct xs_block *block)
+{
+    return block->node.va + block->node.size;
+}
+
+/* The neighbour before or after it in the segment, or NULL. */
+static inline struct xs_block *xs_block_prev(const struct xs_block *block)
+{
+    struct xs_list *place = block->by_addr.prev;
+    return place == &block->segment->blocks ? NULL : xs_block_of_place(place);
+}
+
+static inline struct xs_block *xs_block_next(const struct xs_block *block)
+{
+    struct xs_list *place = block->by_addr.next;
+    return place == &block->segment->blocks ? NULL : xs_block_of_place(place);
+}
+
+/* The only block of its segment. */
+static inline bool xs_block_is_whole_segment(const struct xs_block *block)
+{
+    return block->by_addr.prev == block->by_addr.next;
+}
+
+#endif

@@ -1,0 +1,302 @@
+#include "heap/heap.h"
+
+#include <string.h>
+
+#define TREES_BYTES (XS_STREAM_INDEX_LIMIT * sizeof(struct xs_tree))
+
+bool xs_heap_init(struct xs_heap *heap, struct xs_slab *records)
+{
+    memset(heap, 0, sizeof(*heap));
+    heap->records = records;
+    xs_list_init(&heap->segments);
+    xs_list_init(&heap->holes);
+    heap->free = xs_meta_map(TREES_BYTES);
+    heap->trees = 1;
+    return heap->free != NULL;
+}
+
+void xs_heap_destroy(struct xs_heap *heap)
+{
+    if (heap->free)
+        xs_meta_unmap(heap->free, TREES_BYTES);
+    heap->free = NULL;
+}
+
+/* ---- records -------------------------------------------------------------------------------- */
+
+static struct xs_block *new_block(struct xs_heap *heap, struct xs_segment *segment, xs_cu_ptr va,
+                                  size_t bytes)
+{
+    struct xs_block *block = xs_slab_get(heap->records); /* reserved by the caller */
+    xs_list_init(&block->by_addr);
+    xs_list_init(&block->link);
+    block->heap = heap;
+    block->segment = segment;
+    block->node.va = va;
+    block->node.size = bytes;
+    block->state = XS_BLOCK_BUSY;
+    return block;
+}
+
+static void delete_block(struct xs_heap *heap, struct xs_block *block)
+{
+    xs_list_remove(&block->by_addr);
+    xs_slab_put(heap->records, block);
+}
+
+static void set_stream(struct xs_block *block, struct xs_stream *stream, uint64_t stamp)
+{
+    if (stream)
+        stream->refs++;
+    if (block->stream)
+        block->stream->refs--;
+    block->stream = stream;
+    block->stamp = stream ? stamp : 0;
+}
+
+/* Cuts `block` at `va`; returns the right part, in the same state and with the same stamp, but in no
+ * tree and no list. */
+static struct xs_block *split(struct xs_heap *heap, struct xs_block *block, xs_cu_ptr va)
+{
+    struct xs_block *right = new_block(heap, block->segment, va, xs_block_end(block) - va);
+    block->node.size = va - xs_block_va(block);
+    right->state = block->state;
+    right->age = block->age;
+    set_stream(right, block->stream, block->stamp);
+    xs_list_push_front(&block->by_addr, &right->by_addr);
+    return right;
+}
+
+/* The right neighbour's bytes become `block`'s; neither is in a tree or list. */
+static void join(struct xs_heap *heap, struct xs_block *block, struct xs_block *right)
+{
+    if (!block->stream)
+        set_stream(block, right->stream, right->stamp);
+    else if (right->stream && right->stamp > block->stamp)
+        block->stamp = right->stamp;
+    block->node.size += xs_block_bytes(right);
+    set_stream(right, NULL, 0);
+    delete_block(heap, right);
+}
+
+/* ---- free blocks ---------------------------------------------------------------------------- */
+
+static uint32_t tree_index(const struct xs_block *block)
+{
+    return block->stream ? block->stream->index : 0;
+}
+
+static void insert_free(struct xs_heap *heap, struct xs_block *block)
+{
+    uint32_t index = tree_index(block);
+    if (index >= heap->trees)
+        heap->trees = index + 1;
+    block->state = XS_BLOCK_FREE;
+    xs_tree_insert(&heap->free[index], &block->node);
+    heap->free_bytes += xs_block_bytes(block);
+}
+
+static void remove_free(struct xs_heap *heap, struct xs_block *block)
+{
+    xs_tree_remove(&heap->free[tree_index(block)], &block->node);
+    heap->free_bytes -= xs_block_bytes(block);
+    block->state = XS_BLOCK_BUSY;
+}
+
+/* Two streams' free blocks stay apart until one is idle; the joint block carries the other's stamp. */
+static bool can_join_free(const struct xs_block *a, const struct xs_block *b)
+{
+    return a && b && a->state == XS_BLOCK_FREE && b->state == XS_BLOCK_FREE &&
+           (a->stream == b->stream || !a->stream || !b->stream);
+}
+
+static struct xs_block *coalesce_free(struct xs_heap *heap, struct xs_block *block)
+{
+    block->state = XS_BLOCK_FREE;
+    struct xs_block *prev = xs_block_prev(block), *next = xs_block_next(block);
+    if (can_join_free(block, next)) {
+        remove_free(heap, next);
+        join(heap, block, next);
+    }
+    if (can_join_free(prev, block)) {
+        remove_free(heap, prev);
+        join(heap, prev, block);
+        block = prev;
+    }
+    return block;
+}
+
+/* How many blocks, from the best fit on, are looked at for one that holds the request aligned. */
+#define ALIGNED_TRIES 8
+
+static xs_cu_ptr align_up(xs_cu_ptr va, size_t align)
+{
+    return (va + align - 1) & ~(xs_cu_ptr)(align - 1);
+}
+
+static struct xs_tree_node *aligned_fit(const struct xs_tree *tree, size_t bytes, size_t align)
+{
+    struct xs_tree_node *node = xs_tree_at_least(tree, bytes, 0);
+    for (unsigned i = 0; node && i < ALIGNED_TRIES; i++, node = xs_tree_next(tree, node))
+        if (align_up(node->va, align) + bytes <= node->va + node->size)
+            return node;
+    return NULL;
+}
+
+/* The stream's own block where both fit equally: an idle one may serve others too. */
+static struct xs_tree_node *smaller(struct xs_tree_node *own, struct xs_tree_node *idle)
+{
+    return own && (!idle || own->size <= idle->size) ? own : idle;
+}
+
+struct xs_block *xs_heap_find(const struct xs_heap *heap, size_t bytes, size_t align,
+                              const struct xs_stream *stream, xs_cu_ptr *va)
+{
+    const struct xs_tree *own = &heap->free[stream->index], *idle = &heap->free[0];
+    struct xs_tree_node *node = NULL;
+    if (align > 1)
+        node = smaller(aligned_fit(own, bytes, align), aligned_fit(idle, bytes, align));
+    if (node)
+        *va = align_up(node->va, align);
+    else if ((node = smaller(xs_tree_at_least(own, bytes, 0), xs_tree_at_least(idle, bytes, 0))))
+        *va = node->va;
+    return xs_block_of_node(node);
+}
+
+struct xs_block *xs_heap_take(struct xs_heap *heap, struct xs_block *block, xs_cu_ptr va,
+                              size_t bytes, struct xs_stream *stream)
+{
+    block = xs_heap_carve(heap, block, va, bytes);
+    xs_heap_make_live(block, stream);
+    return block;
+}
+
+struct xs_block *xs_heap_put(struct xs_heap *heap, struct xs_block *block, struct xs_stream *stream,
+                             uint64_t stamp)
+{
+    set_stream(block, stream, stamp);
+    block->age = heap->searches;
+    block = coalesce_free(heap, block);
+    insert_free(heap, block);
+    return block;
+}
+
+static bool settle_tree(struct xs_heap *heap, uint32_t index, const struct xs_fences *fences)
+{
+    bool any = false;
+    struct xs_tree *tree = &heap->free[index];
+    struct xs_block *block = xs_block_of_node(xs_tree_first(tree));
+    while (block) {
+        /* Settling joins neighbours away, so the walk goes on by key. */
+        uint64_t bytes = xs_block_bytes(block), va = xs_block_va(block);
+        if (xs_block_has_passed(block, fences)) {
+            remove_free(heap, block);
+            xs_heap_put(heap, block, NULL, 0);
+            any = true;
+        }
+        block = xs_block_of_node(xs_tree_at_least(tree, bytes, va + 1));
+    }
+    return any;
+}
+
+bool xs_heap_settle(struct xs_heap *heap, const struct xs_fences *fences,
+                    const struct xs_stream *except)
+{
+    bool any = false;
+    for (uint32_t index = 1; index < heap->trees; index++)
+        if (heap->free[index].count && (!except || except->index != index))
+            any |= settle_tree(heap, index, fences);
+    return any;
+}
+
+/* ---- what growth needs ---------------------------------------------------------------------- */
+
+static void insert_hole(struct xs_heap *heap, struct xs_block *block)
+{
+    block->state = XS_BLOCK_HOLE;
+    xs_list_push_front(&heap->holes, &block->link);
+}
+
+struct xs_block *xs_heap_carve(struct xs_heap *heap, struct xs_block *block, xs_cu_ptr va,
+                               size_t bytes)
+{
+    bool hole = block->state == XS_BLOCK_HOLE;
+    if (hole)
+        xs_list_remove(&block->link);
+    else
+        remove_free(heap, block);
+    block->state = XS_BLOCK_BUSY;
+    if (va + bytes < xs_block_end(block)) {
+        struct xs_block *right = split(heap, block, va + bytes);
+        hole ? insert_hole(heap, right) : insert_free(heap, right);
+    }
+    if (va > xs_block_va(block)) {
+        struct xs_block *left = block;
+        block = split(heap, left, va);
+        hole ? insert_hole(heap, left) : insert_free(heap, left);
+    }
+    return block;
+}
+
+void xs_heap_forget_stream(struct xs_block *block)
+{
+    set_stream(block, NULL, 0);
+}
+
+struct xs_block *xs_heap_put_hole(struct xs_heap *heap, struct xs_block *block)
+{
+    set_stream(block, NULL, 0);
+    struct xs_block *prev = xs_block_prev(block), *next = xs_block_next(block);
+    if (next && next->state == XS_BLOCK_HOLE) {
+        xs_list_remove(&next->link);
+        join(heap, block, next);
+    }
+    if (prev && prev->state == XS_BLOCK_HOLE) {
+        xs_list_remove(&prev->link);
+        join(heap, prev, block);
+        block = prev;
+    }
+    insert_hole(heap, block);
+    return block;
+}
+
+void xs_heap_join_busy(struct xs_heap *heap, struct xs_block *block, struct xs_block *next)
+{
+    xs_list_remove(&next->link);
+    join(heap, block, next);
+}
+
+void xs_heap_make_live(struct xs_block *block, struct xs_stream *stream)
+{
+    block->state = XS_BLOCK_LIVE;
+    set_stream(block, stream, 0);
+}
+
+struct xs_block *xs_heap_cut_busy(struct xs_heap *heap, struct xs_block *block, size_t bytes)
+{
+    return split(heap, block, xs_block_va(block) + bytes);
+}
+
+/* ---- segments ------------------------------------------------------------------------------- */
+
+struct xs_block *xs_heap_add_segment(struct xs_heap *heap, struct xs_segment *segment,
+                                     enum xs_block_state state)
+{
+    struct xs_block *block = new_block(heap, segment, segment->base, segment->bytes);
+    xs_list_push_back(&heap->segments, &segment->link);
+    xs_list_push_back(&segment->blocks, &block->by_addr);
+    if (state == XS_BLOCK_HOLE)
+        insert_hole(heap, block);
+    return block;
+}
+
+void xs_heap_remove_segment(struct xs_heap *heap, struct xs_block *block)
+{
+    struct xs_segment *segment = block->segment;
+    if (block->state == XS_BLOCK_FREE)
+        remove_free(heap, block);
+    xs_list_remove(&block->link);
+    set_stream(block, NULL, 0);
+    delete_block(heap, block);
+    xs_list_remove(&segment->link);
+}

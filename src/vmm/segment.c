@@ -1,0 +1,111 @@
+#include "vmm/segment.h"
+
+#include "base/error.h"
+#include "base/meta.h"
+#include "driver/driver.h"
+
+static size_t map_bytes(const struct xs_segment *segment)
+{
+    return segment->bytes / segment->granule * sizeof(struct xs_extent *);
+}
+
+static enum xseg_result reserve_address(const struct xs_caps *caps, size_t want, size_t least,
+                                        xs_cu_ptr *base, size_t *bytes)
+{
+    for (*bytes = want;; *bytes = xs_max(least, xs_round_up(*bytes / 2, caps->granule))) {
+        xs_cu_result code = xs_cu_mem_reserve(base, *bytes, 0, 0, 0);
+        if (code == XS_CUDA_SUCCESS || *bytes == least)
+            return xs_driver_result(code);
+    }
+}
+
+static struct xs_segment *new_record(xs_cu_ptr base, size_t bytes, size_t granule)
+{
+    struct xs_segment *segment = xs_meta_map(sizeof(*segment));
+    if (!segment)
+        return NULL;
+    xs_list_init(&segment->link);
+    xs_list_init(&segment->blocks);
+    segment->base = base;
+    segment->bytes = bytes;
+    segment->granule = granule;
+    return segment;
+}
+
+enum xseg_result xs_segment_reserve(const struct xs_caps *caps, size_t want, size_t least,
+                                    struct xs_segment **out)
+{
+    least = xs_round_up(least, caps->granule);
+    want = xs_max(least, xs_round_up(want, caps->granule));
+    xs_cu_ptr base;
+    size_t bytes;
+    enum xseg_result e = reserve_address(caps, want, least, &base, &bytes);
+    if (e)
+        return e;
+    struct xs_segment *segment = new_record(base, bytes, caps->granule);
+    if (!segment)
+        goto unreserve;
+    segment->extent_at = xs_meta_map(map_bytes(segment));
+    if (!segment->extent_at)
+        goto unmap_record;
+    *out = segment;
+    return XSEG_OK;
+unmap_record:
+    xs_meta_unmap(segment, sizeof(*segment));
+unreserve:
+    xs_cu_mem_unreserve(base, bytes);
+    return xs_fail(XSEG_ERROR_HOST_MEMORY, "no host memory for a segment's records");
+}
+
+void xs_segment_unreserve(struct xs_segment *segment)
+{
+    xs_cu_mem_unreserve(segment->base, segment->bytes);
+    xs_meta_unmap(segment->extent_at, map_bytes(segment));
+    xs_meta_unmap(segment, sizeof(*segment));
+}
+
+struct xs_segment *xs_segment_new_classic(xs_cu_ptr base, size_t bytes)
+{
+    return new_record(base, bytes, bytes);
+}
+
+void xs_segment_delete_classic(struct xs_segment *segment)
+{
+    xs_meta_unmap(segment, sizeof(*segment));
+}
+
+xs_cu_result xs_segment_map(xs_cu_ptr va, const struct xs_extent *extent)
+{
+    return xs_cu_mem_map(va, extent->bytes, 0, extent->mem, 0);
+}
+
+xs_cu_result xs_segment_unmap(xs_cu_ptr va, size_t bytes)
+{
+    return xs_cu_mem_unmap(va, bytes);
+}
+
+xs_cu_result xs_segment_open(const struct xs_caps *caps, xs_cu_ptr va, size_t bytes)
+{
+    struct xs_cu_access_desc access = {{XS_CU_LOCATION_DEVICE, caps->device},
+                                       XS_CU_ACCESS_READWRITE};
+    return xs_cu_mem_set_access(va, bytes, &access, 1);
+}
+
+static void fill(struct xs_segment *segment, xs_cu_ptr va, size_t bytes, struct xs_extent *extent)
+{
+    size_t first = (va - segment->base) / segment->granule;
+    for (size_t i = 0; i < bytes / segment->granule; i++)
+        segment->extent_at[first + i] = extent;
+}
+
+void xs_segment_attach(struct xs_segment *segment, struct xs_extent *extent, xs_cu_ptr va)
+{
+    extent->va = va;
+    fill(segment, va, extent->bytes, extent);
+}
+
+void xs_segment_detach(struct xs_segment *segment, struct xs_extent *extent)
+{
+    fill(segment, extent->va, extent->bytes, NULL);
+    extent->va = 0;
+}

@@ -1,0 +1,101 @@
+#include "vmm/stream.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/thread.h"
+#include "driver/driver.h"
+
+enum xseg_result xs_stream_identify(xs_cu_stream handle, struct xs_stream_key *key)
+{
+    if (handle == XS_CU_STREAM_LEGACY)
+        handle = NULL;
+    key->handle = handle;
+    key->id = 0;
+    if (handle == NULL)
+        return XSEG_OK;
+    if (handle == XS_CU_STREAM_PER_THREAD) {
+        struct xs_thread *t = xs_thread_self();
+        key->id = t ? t->id : 0;
+        return t ? XSEG_OK : xs_fail(XSEG_ERROR_HOST_MEMORY, "no host memory for a thread's record");
+    }
+    if (!xs_driver_has(XS_CALL_stream_get_id)) { /* drivers before 12.0: the value has to do */
+        key->id = (uintptr_t)handle;
+        return XSEG_OK;
+    }
+    unsigned long long id;
+    xs_cu_result code = xs_cu_stream_get_id(handle, &id);
+    if (code)
+        return xs_driver_result(code);
+    key->id = id;
+    return XSEG_OK;
+}
+
+void xs_streams_init(struct xs_streams *streams)
+{
+    memset(streams, 0, sizeof(*streams));
+    xs_slab_init(&streams->slab, sizeof(struct xs_stream));
+}
+
+void xs_streams_destroy(struct xs_streams *streams)
+{
+    xs_slab_destroy(&streams->slab);
+    xs_streams_init(streams);
+}
+
+/* A created stream is its id alone: the handle's value may come back with another. */
+static bool is_special(xs_cu_stream handle)
+{
+    return handle == NULL || handle == XS_CU_STREAM_PER_THREAD;
+}
+
+static bool same_stream(const struct xs_stream_key *a, const struct xs_stream_key *b)
+{
+    if (a->id != b->id || is_special(a->handle) != is_special(b->handle))
+        return false;
+    return !is_special(a->handle) || a->handle == b->handle;
+}
+
+static struct xs_stream *unlink_unused(struct xs_streams *streams)
+{
+    for (unsigned i = 0; i < XS_STREAM_BUCKETS; i++) {
+        for (struct xs_stream **link = &streams->bucket[i]; *link; link = &(*link)->next) {
+            struct xs_stream *s = *link;
+            if (s->refs)
+                continue;
+            *link = s->next;
+            return s;
+        }
+    }
+    xs_fail(XSEG_ERROR_NOT_SUPPORTED, "more than %d streams hold memory of one device",
+            XS_STREAM_INDEX_LIMIT - 1);
+    return NULL;
+}
+
+static struct xs_stream *new_stream(struct xs_streams *streams)
+{
+    if (streams->count + 1 >= XS_STREAM_INDEX_LIMIT)
+        return unlink_unused(streams);
+    struct xs_stream *s = xs_slab_get(&streams->slab);
+    if (s)
+        s->index = ++streams->count;
+    else
+        xs_fail(XSEG_ERROR_HOST_MEMORY, "no host memory for a stream's record");
+    return s;
+}
+
+struct xs_stream *xs_streams_get(struct xs_streams *streams, const struct xs_stream_key *key)
+{
+    struct xs_stream **bucket = &streams->bucket[key->id % XS_STREAM_BUCKETS];
+    for (struct xs_stream *s = *bucket; s; s = s->next)
+        if (same_stream(&s->key, key))
+            return s;
+    struct xs_stream *s = new_stream(streams);
+    if (!s)
+        return NULL;
+    s->key = *key;
+    s->last_stamp = 0;
+    s->next = *bucket;
+    *bucket = s;
+    return s;
+}

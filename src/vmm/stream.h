@@ -1,0 +1,51 @@
+/*
+ * Who a stream is. A handle's value is no identity: a destroyed stream's value comes back for the next
+ * one. Identity is the driver's unique id; for the two default streams their value, and for the
+ * per-thread one the thread too. A record that no block refers to is taken again for another stream once
+ * the indexes run out; its `passed` stays, which is harmless since epochs only grow.
+ *
+ * Not thread-safe: the device's HEAP lock is held, but for `passed`.
+ */
+#ifndef XS_VMM_STREAM_H
+#define XS_VMM_STREAM_H
+
+#include <stdatomic.h>
+
+#include "base/base.h"
+#include "base/meta.h"
+#include "driver/cuda_abi.h"
+
+/* Indexes are dense, from 1; 0 stands for "no stream": idle. */
+#define XS_STREAM_INDEX_LIMIT 4096
+#define XS_STREAM_BUCKETS 256
+
+/* What a handle is, found out before any lock is taken. */
+struct xs_stream_key {
+    xs_cu_stream handle; /* NULL and the two special values as they are */
+    uint64_t id;         /* driver's id, thread id, or 0 */
+};
+
+struct xs_stream {
+    struct xs_stream *next; /* in its bucket */
+    struct xs_stream_key key;
+    uint32_t index;
+    _Atomic uint64_t passed; /* everything stamped up to this is done; see fence.h */
+    uint64_t last_stamp;     /* latest stamp given to memory freed on it */
+    size_t refs;             /* blocks that name it: live ones, and free ones with a stamp */
+};
+
+struct xs_streams {
+    struct xs_slab slab;
+    struct xs_stream *bucket[XS_STREAM_BUCKETS];
+    uint32_t count;
+};
+
+/* Asks the driver who `handle` is; it must be alive. One quick call for created streams, else none. */
+enum xseg_result xs_stream_identify(xs_cu_stream handle, struct xs_stream_key *key);
+
+void xs_streams_init(struct xs_streams *streams);
+void xs_streams_destroy(struct xs_streams *streams);
+/* Finds or adds. NULL: no host memory, or too many streams; the error text says which. */
+struct xs_stream *xs_streams_get(struct xs_streams *streams, const struct xs_stream_key *key);
+
+#endif

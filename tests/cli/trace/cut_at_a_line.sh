@@ -1,0 +1,2 @@
+printf '# xseg-trace 1\n# events 2 streams 1 peak_requested 8\na 0 8 0\n' >bad.trace
+xseg replay --driver sim bad.trace

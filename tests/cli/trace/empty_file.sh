@@ -1,0 +1,2 @@
+: >bad.trace
+xseg replay --driver sim bad.trace

@@ -1,0 +1,1 @@
+gzip -c "$DATA/small.trace" | xseg replay --driver sim - | grep -c "^stdin  "

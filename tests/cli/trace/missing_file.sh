@@ -1,0 +1,1 @@
+xseg replay --driver sim missing.trace

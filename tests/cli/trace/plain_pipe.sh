@@ -1,0 +1,1 @@
+cat "$DATA/small.trace" | xseg replay --driver sim - | grep -c "^stdin  "

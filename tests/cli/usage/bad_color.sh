@@ -1,0 +1,1 @@
+xseg replay --color often x.trace

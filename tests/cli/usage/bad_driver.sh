@@ -1,0 +1,1 @@
+xseg replay --driver gpu x.trace

@@ -1,0 +1,1 @@
+xseg replay --limit 20MB x.trace

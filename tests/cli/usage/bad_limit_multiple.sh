@@ -1,0 +1,1 @@
+xseg replay --limit=0.0x x.trace

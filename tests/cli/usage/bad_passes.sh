@@ -1,0 +1,1 @@
+xseg replay --passes 0 x.trace

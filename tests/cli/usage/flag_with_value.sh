@@ -1,0 +1,1 @@
+xseg replay --json=yes x.trace

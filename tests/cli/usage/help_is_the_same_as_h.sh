@@ -1,0 +1,1 @@
+xseg replay -h | cmp - "$(xseg help replay >help && echo help)"

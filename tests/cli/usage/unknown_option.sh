@@ -1,0 +1,1 @@
+xseg replay --pases 2 x.trace
