@@ -155,7 +155,7 @@ static size_t fresh_size(const struct xs_growth *g, size_t missing, size_t room,
     size_t granule = dev->caps.granule;
     size_t reserved = dev->stats.now.reserved_bytes.current;
     size_t bytes = xs_max(granule, g->new_bytes / dev->policy.extent_share);
-    bool tight = headroom < (reserved + g->fresh_bytes + headroom) / 32;
+    bool tight = headroom < (reserved + g->fresh_bytes + headroom) / 4;
     if (!tight)
         bytes = xs_max(bytes, (size_t)((double)reserved * dev->policy.extent_ahead));
     bytes = xs_min(xs_max(bytes, dev->policy.extent_min), dev->policy.extent_max);
