@@ -20,10 +20,10 @@ static const int xs_debug = XS_DEBUG;
 
 #define XS_CACHE_LINE 64
 
-#define xs_likely(x) __builtin_expect(!!(x), 1)
-#define xs_unlikely(x) __builtin_expect(!!(x), 0)
-#define XS_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
-#define XS_COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
+#define xs_likely(x)                    __builtin_expect(!!(x), 1)
+#define xs_unlikely(x)                  __builtin_expect(!!(x), 0)
+#define XS_PRINTF(fmt, args)            __attribute__((format(printf, fmt, args)))
+#define XS_COUNT_OF(a)                  (sizeof(a) / sizeof((a)[0]))
 #define XS_CONTAINER_OF(p, type, field) ((type *)((char *)(p)-offsetof(type, field)))
 
 static inline size_t xs_min(size_t a, size_t b)

@@ -44,12 +44,12 @@ static inline void xs_list_remove(struct xs_list *node)
     xs_list_init(node);
 }
 
-#define XS_LIST_FOR_EACH(node, head) \
+#define XS_LIST_FOR_EACH(node, head)                                                               \
     for (struct xs_list *node = (head)->next; node != (head); node = node->next)
 
 /* The body may remove `node`. */
-#define XS_LIST_FOR_EACH_SAFE(node, head)                                              \
-    for (struct xs_list *node = (head)->next, *node##_next = node->next; node != (head); \
+#define XS_LIST_FOR_EACH_SAFE(node, head)                                                          \
+    for (struct xs_list *node = (head)->next, *node##_next = node->next; node != (head);           \
          node = node##_next, node##_next = node->next)
 
 #endif

@@ -22,7 +22,10 @@ struct xs_lock {
     enum xs_rank rank;
 };
 
-#define XS_LOCK_INITIALIZER(r) {.mutex = PTHREAD_MUTEX_INITIALIZER, .rank = (r)}
+#define XS_LOCK_INITIALIZER(r)                                                                     \
+    {                                                                                              \
+        .mutex = PTHREAD_MUTEX_INITIALIZER, .rank = (r)                                            \
+    }
 
 void xs_lock_init(struct xs_lock *lock, enum xs_rank rank);
 void xs_lock_destroy(struct xs_lock *lock);

@@ -18,7 +18,7 @@ static void write_stderr(void *ctx, const char *line)
     char text[600];
     int n = snprintf(text, sizeof(text), "xseg: %s\n", line);
     size_t len = xs_min((size_t)n, sizeof(text) - 1);
-    text[len - 1] = '\n'; /* also where the line was cut */
+    text[len - 1] = '\n';                              /* also where the line was cut */
     ssize_t written = write(STDERR_FILENO, text, len); /* one call, so lines do not mix */
     (void)written;
 }

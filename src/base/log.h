@@ -1,6 +1,6 @@
 /*
  * One line on standard error, "xseg: ...". Never allocates, never called on a path that a cached
- * allocation takes. XSEG_LOG=0 silences it; read at the first line.
+ * allocation takes. XSEG_LOG=0 silences it; looked up at each line.
  */
 #ifndef XS_BASE_LOG_H
 #define XS_BASE_LOG_H

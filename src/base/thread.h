@@ -9,11 +9,7 @@
 #include "base/error.h"
 
 /* Room for higher floors; each owns one slot. */
-enum xs_thread_slot {
-    XS_THREAD_SLOT_DRIVER_ERROR,
-    XS_THREAD_SLOT_CACHE,
-    XS_THREAD_SLOT_COUNT
-};
+enum xs_thread_slot { XS_THREAD_SLOT_DRIVER_ERROR, XS_THREAD_SLOT_CACHE, XS_THREAD_SLOT_COUNT };
 
 struct xs_thread {
     unsigned held_ranks; /* bit set of enum xs_rank; debug builds only */

@@ -14,6 +14,7 @@ enum xs_exit {
     XS_EXIT_FAILED = 5  /* another failure: library, driver, output; or memory not given back */
 };
 
+int cmd_bench(int argc, char **argv);
 int cmd_conf(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 int cmd_version(int argc, char **argv);

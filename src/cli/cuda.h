@@ -9,6 +9,7 @@
 #include "base/base.h"
 
 /* X(is_required, field, symbol, (parameters)); all return a CUresult. */
+/* clang-format off */
 #define XS_CUDA_LIST(X)                                                                            \
     X(true, init, "cuInit", (unsigned flags))                                                      \
     X(true, device_count, "cuDeviceGetCount", (int *count))                                        \
@@ -17,10 +18,10 @@
     X(true, context_retain, "cuDevicePrimaryCtxRetain", (void **context, int device))              \
     X(true, context_release, "cuDevicePrimaryCtxRelease_v2", (int device))                         \
     X(true, context_set, "cuCtxSetCurrent", (void *context))                                       \
-    X(true, stream_create, "cuStreamCreate", (xseg_stream * stream, unsigned flags))               \
+    X(true, stream_create, "cuStreamCreate", (xseg_stream *stream, unsigned flags))                \
     X(true, stream_destroy, "cuStreamDestroy_v2", (xseg_stream stream))                            \
     X(true, stream_wait, "cuStreamSynchronize", (xseg_stream stream))                              \
-    X(true, memory_info, "cuMemGetInfo_v2", (size_t * free_bytes, size_t * total_bytes))           \
+    X(true, memory_info, "cuMemGetInfo_v2", (size_t *free_bytes, size_t *total_bytes))             \
     X(false, fill_words, "cuMemsetD32Async",                                                       \
       (unsigned long long va, unsigned word, size_t n, xseg_stream stream))                        \
     X(false, copy_to_host, "cuMemcpyDtoH_v2", (void *to, unsigned long long va, size_t bytes))     \
@@ -34,6 +35,7 @@
       (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,        \
        unsigned block_y, unsigned block_z, unsigned shared_bytes, xseg_stream stream,              \
        void **parameters, void **extra))
+/* clang-format on */
 
 #define XS_CUDA_PATH_BYTES 4096
 

@@ -12,6 +12,7 @@ static const struct command {
     const char *help;
 } commands[] = {
     {"replay", cmd_replay, "replay recorded allocations and show the memory reserved for them"},
+    {"bench", cmd_bench, "measure speed beside other allocators"},
     {"conf", cmd_conf, "show the effective policy, each value with its source"},
     {"version", cmd_version, "show the version"},
     {"help", cmd_help, "show this text, or the help of a command: xseg help COMMAND"},

@@ -69,21 +69,25 @@ static bool take_segment(struct xs_device *dev, struct xs_block *block)
     return true;
 }
 
+/* Under HEAP: the driver has taken the block's segment. */
+static void forget_segment(struct xs_device *dev, struct xs_block *block)
+{
+    struct xs_segment *segment = block->segment;
+    xs_account_release(dev, xs_block_bytes(block));
+    xs_gauge_sub(&dev->stats.now.segments, 1);
+    xs_heap_remove_segment(block->heap, block);
+    xs_segment_delete_classic(segment);
+}
+
 /* The BUSY block's segment goes back to the driver; it stays, free, where the driver refuses. */
 static enum xseg_result release_segment(struct xs_device *dev, struct xs_block *block)
 {
-    struct xs_segment *segment = block->segment;
-    size_t bytes = xs_block_bytes(block);
-    xs_cu_result code = xs_cu_mem_free(segment->base);
+    xs_cu_result code = xs_cu_mem_free(block->segment->base);
     xs_lock_acquire(&dev->lock);
-    if (code) {
+    if (code)
         xs_heap_put(block->heap, block, block->stream, block->stamp);
-    } else {
-        xs_heap_remove_segment(block->heap, block);
-        xs_account_release(dev, bytes);
-        xs_gauge_sub(&dev->stats.now.segments, 1);
-        xs_segment_delete_classic(segment);
-    }
+    else
+        forget_segment(dev, block);
     xs_lock_release(&dev->lock);
     return xs_driver_result(code);
 }
@@ -249,13 +253,22 @@ enum xseg_result xs_classic_grow(const struct xs_request *request, struct xs_blo
     return code ? xs_driver_result(code) : publish(request, base, bytes, block);
 }
 
+/* Where the driver refuses, the block is as before the free, so that it can be freed again. */
 enum xseg_result xs_classic_free_uncached(struct xs_device *dev, struct xs_block *block)
 {
     struct xs_context_scope scope;
     enum xseg_result e = xs_context_enter(&dev->context, &scope);
-    if (e)
-        return e;
-    e = release_segment(dev, block);
-    xs_context_leave(&scope);
+    if (!e) {
+        e = xs_driver_result(xs_cu_mem_free(block->segment->base));
+        xs_context_leave(&scope);
+    }
+    xs_lock_acquire(&dev->lock);
+    if (e) {
+        xs_account_alloc(dev, block->requested, xs_block_bytes(block));
+        xs_addr_map_insert(dev->addresses, &block->addr, xs_block_va(block));
+    } else {
+        forget_segment(dev, block);
+    }
+    xs_lock_release(&dev->lock);
     return e;
 }

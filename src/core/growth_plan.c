@@ -251,6 +251,9 @@ static void begin(struct xs_growth *g, struct xs_device *dev, size_t bytes,
     xs_list_init(&g->idle);
     xs_list_init(&g->fresh);
     xs_list_init(&g->traded);
+    xs_list_init(&g->kept);
+    xs_list_init(&g->stuck);
+    xs_list_init(&g->stuck_fresh);
     xs_movable_init(&g->movable);
 }
 

@@ -4,7 +4,7 @@
 #include "driver/driver.h"
 
 /* What became of an extent that was to move or be traded, in its `target`, where that did not come about. */
-enum { LOST_PLACE = 0, LOST_MEMORY = 1, LOST_NOTHING = 2 };
+enum { LOST_PLACE = 0, LOST_MEMORY = 1, LOST_NOTHING = 2, LOST_ACCESS = 3 };
 
 static struct xs_extent *extent_of(struct xs_list *link)
 {
@@ -13,10 +13,19 @@ static struct xs_extent *extent_of(struct xs_list *link)
 
 /* ---- the driver's part: each step undoes itself, so a failure leaves the driver as it was ------ */
 
+static void set_aside(struct xs_list *list, struct xs_list *link)
+{
+    xs_list_remove(link);
+    xs_list_push_back(list, link);
+}
+
 static void release_fresh(struct xs_growth *g, struct xs_list *end)
 {
-    for (struct xs_list *link = g->fresh.next; link != end; link = link->next)
-        xs_cu_mem_release(extent_of(link)->mem);
+    for (struct xs_list *link = g->fresh.next, *next; link != end; link = next) {
+        next = link->next;
+        if (xs_cu_mem_release(extent_of(link)->mem))
+            set_aside(&g->kept, link);
+    }
 }
 
 static xs_cu_result create_fresh(struct xs_growth *g)
@@ -34,21 +43,20 @@ static xs_cu_result create_fresh(struct xs_growth *g)
     return XS_CUDA_SUCCESS;
 }
 
-static bool map_and_open(struct xs_growth *g, const struct xs_extent *e)
+static unsigned map_and_open(struct xs_growth *g, const struct xs_extent *e)
 {
     if (xs_segment_map(e->va, e))
-        return false;
+        return LOST_PLACE;
     if (!xs_segment_open(&g->dev->caps, e->va, e->bytes))
-        return true;
-    xs_segment_unmap(e->va, e->bytes);
-    return false;
+        return LOST_NOTHING;
+    return xs_segment_unmap(e->va, e->bytes) ? LOST_ACCESS : LOST_PLACE;
 }
 
-/* Maps extents again where they were. One that cannot be has lost its place: its target becomes 0. */
+/* Maps extents again where they were; what came of it is in their targets. */
 static void map_back(struct xs_growth *g, struct xs_list *list, const struct xs_list *end)
 {
     for (struct xs_list *link = list->next; link != end; link = link->next)
-        extent_of(link)->target = map_and_open(g, extent_of(link)) ? LOST_NOTHING : LOST_PLACE;
+        extent_of(link)->target = map_and_open(g, extent_of(link));
 }
 
 static xs_cu_result unmap_old(struct xs_growth *g, struct xs_list *list)
@@ -71,7 +79,7 @@ static void take_back(struct xs_growth *g, const struct xs_list *end)
         if (xs_extent_create(&g->dev->extents, e->bytes, &e->mem))
             e->target = LOST_MEMORY;
         else
-            e->target = map_and_open(g, e) ? LOST_NOTHING : LOST_PLACE;
+            e->target = map_and_open(g, e);
     }
 }
 
@@ -100,10 +108,11 @@ static void unmap_targets(struct xs_growth *g, const struct xs_list *end)
 {
     struct xs_list *list;
     for (unsigned i = 0; (list = sources(g, i)); i++) {
-        for (struct xs_list *link = list->next; link != list; link = link->next) {
+        XS_LIST_FOR_EACH_SAFE(link, list) {
             if (link == end)
                 return;
-            xs_segment_unmap(extent_of(link)->target, extent_of(link)->bytes);
+            if (xs_segment_unmap(extent_of(link)->target, extent_of(link)->bytes))
+                set_aside(list == &g->fresh ? &g->stuck_fresh : &g->stuck, link);
         }
     }
 }
@@ -260,10 +269,9 @@ static struct xs_block *publish(struct xs_growth *g)
 }
 
 /* After a failure: what could not be mapped back where it was is idle now, and what the driver did not give
- * back is gone; their places are holes. */
-static void drop_lost(struct xs_growth *g, struct xs_list *list)
+ * back is gone; their places are holes. What is mapped and cannot be used stays BUSY for good. */
+static void drop_lost(struct xs_device *dev, struct xs_list *list)
 {
-    struct xs_device *dev = g->dev;
     XS_LIST_FOR_EACH_SAFE(link, list) {
         struct xs_extent *e = extent_of(link);
         if (e->target == LOST_MEMORY) {
@@ -271,8 +279,79 @@ static void drop_lost(struct xs_growth *g, struct xs_list *list)
         } else if (e->target == LOST_PLACE) {
             leave_place(dev, e);
             xs_extent_put_idle(&dev->extents, e);
+        } else if (e->target == LOST_ACCESS) {
+            xs_list_remove(link);
         }
     }
+}
+
+/* Fresh extents that the driver did not take back are held like any other. */
+static void book_kept(struct xs_growth *g, struct xs_list *list)
+{
+    struct xs_device *dev = g->dev;
+    XS_LIST_FOR_EACH_SAFE(link, list) {
+        struct xs_extent *e = extent_of(link);
+        xs_list_remove(link);
+        e->va = 0;
+        xs_account_reserve(dev, e->bytes);
+        xs_gauge_add(&dev->stats.now.extents, 1);
+        if (list == &g->kept)
+            xs_extent_put_idle(&dev->extents, e);
+        else
+            xs_list_push_back(&g->stuck, link);
+    }
+}
+
+static struct xs_block *block_at(struct xs_segment *segment, xs_cu_ptr va)
+{
+    struct xs_block *block = xs_block_of_place(segment->blocks.next);
+    while (xs_block_end(block) <= va)
+        block = xs_block_next(block);
+    return block;
+}
+
+/* The holes that stuck extents lie in are back: each extent becomes a BUSY block of its own there. */
+static void attach_stuck(struct xs_growth *g, struct xs_segment *segment)
+{
+    struct xs_heap *heap = &g->dev->expandable;
+    XS_LIST_FOR_EACH(link, &g->stuck) {
+        struct xs_extent *e = extent_of(link);
+        if (e->va) {
+            xs_segment_detach(e->block->segment, e);
+            xs_heap_put_hole(heap, e->block);
+        }
+        e->block = block_at(segment, e->target);
+        if (xs_heap_reserve(heap, 2))
+            e->block = xs_heap_carve(heap, e->block, e->target, e->bytes);
+        xs_segment_attach(segment, e, e->target);
+    }
+}
+
+/* What can be opened where it is stuck is ordinary free memory; the rest stays BUSY for good. */
+static void open_stuck(struct xs_growth *g)
+{
+    struct xs_device *dev = g->dev;
+    XS_LIST_FOR_EACH_SAFE(link, &g->stuck) {
+        struct xs_extent *e = extent_of(link);
+        xs_list_remove(link);
+        if (xs_segment_open(&dev->caps, e->va, e->bytes))
+            continue;
+        xs_lock_acquire(&dev->lock);
+        xs_heap_put(&dev->expandable, e->block, NULL, 0);
+        xs_lock_release(&dev->lock);
+    }
+}
+
+/* Under HEAP: all is as before the plan, but for what the driver would not undo. */
+static void roll_back(struct xs_growth *g)
+{
+    struct xs_segment *segment = g->first->segment;
+    drop_lost(g->dev, &g->moved);
+    drop_lost(g->dev, &g->traded);
+    book_kept(g, &g->kept);
+    book_kept(g, &g->stuck_fresh);
+    xs_growth_cancel(g);
+    attach_stuck(g, segment);
 }
 
 enum xseg_result xs_growth_run(struct xs_growth *g, const struct xs_request *request,
@@ -285,10 +364,9 @@ enum xseg_result xs_growth_run(struct xs_growth *g, const struct xs_request *req
         *block = publish(g);
         xs_alloc_hand_out(request, *block);
     } else {
-        drop_lost(g, &g->moved);
-        drop_lost(g, &g->traded);
-        xs_growth_cancel(g);
+        roll_back(g);
     }
     xs_lock_release(&dev->lock);
+    open_stuck(g);
     return xs_driver_result(code);
 }

@@ -11,11 +11,11 @@ struct xs_caps {
     int ordinal;
     xs_cu_device device;
     size_t total_bytes;
-    bool vmm;          /* virtual memory calls: the entries are there and the device supports them */
-    size_t granule;    /* bytes; 2 MiB where there is no VMM */
-    bool posix_fd;     /* handles can be exported as file descriptors */
-    bool fabric;       /* ... as fabric handles, says the device; creation may still refuse */
-    bool rdma;         /* GPUDirect RDMA works on VMM memory */
+    bool vmm;       /* virtual memory calls: the entries are there and the device supports them */
+    size_t granule; /* bytes; 2 MiB where there is no VMM */
+    bool posix_fd;  /* handles can be exported as file descriptors */
+    bool fabric;    /* ... as fabric handles, says the device; creation may still refuse */
+    bool rdma;      /* GPUDirect RDMA works on VMM memory */
     char name[128];
 };
 

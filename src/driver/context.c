@@ -25,7 +25,7 @@ static xs_cu_result retain_primary(struct xs_context *context, xs_cu_context *ou
         return code;
     xs_cu_context expected = NULL;
     if (!atomic_compare_exchange_strong(&context->primary, &expected, *out))
-        xs_cu_primary_ctx_release(context->device); /* another thread was first: one reference is enough */
+        xs_cu_primary_ctx_release(context->device); /* another was first: one reference is enough */
     return XS_CUDA_SUCCESS;
 }
 

@@ -11,6 +11,9 @@
 
 typedef int xs_cu_result;
 typedef int xs_cu_device;
+typedef int xs_cu_attribute;      /* CUdevice_attribute */
+typedef int xs_cu_granularity;    /* CUmemAllocationGranularity_flags */
+typedef int xs_cu_capture_status; /* CUstreamCaptureStatus */
 typedef unsigned long long xs_cu_ptr;
 typedef unsigned long long xs_cu_mem; /* CUmemGenericAllocationHandle */
 typedef struct CUctx_st *xs_cu_context;
@@ -47,7 +50,8 @@ enum {
     XS_CUDA_ERROR_UNKNOWN = 999,
 };
 
-enum { /* CUdevice_attribute */
+/* CUdevice_attribute */
+enum {
     XS_CU_ATTR_UNIFIED_ADDRESSING = 41,
     XS_CU_ATTR_VMM_SUPPORTED = 102,
     XS_CU_ATTR_HANDLE_POSIX_FD_SUPPORTED = 103,
@@ -56,7 +60,8 @@ enum { /* CUdevice_attribute */
     XS_CU_ATTR_HANDLE_FABRIC_SUPPORTED = 128,
 };
 
-enum { /* CUmemAllocationType, CUmemLocationType, CUmemAccess_flags, granularity */
+/* CUmemAllocationType, CUmemLocationType, CUmemAccess_flags, granularity */
+enum {
     XS_CU_ALLOCATION_PINNED = 1,
     XS_CU_LOCATION_DEVICE = 1,
     XS_CU_ACCESS_NONE = 0,
@@ -66,13 +71,15 @@ enum { /* CUmemAllocationType, CUmemLocationType, CUmemAccess_flags, granularity
     XS_CU_GRANULARITY_RECOMMENDED = 1,
 };
 
-enum { /* CUmemAllocationHandleType, a set of bits */
+/* CUmemAllocationHandleType, a set of bits */
+enum {
     XS_CU_HANDLE_NONE = 0,
     XS_CU_HANDLE_POSIX_FD = 1,
     XS_CU_HANDLE_FABRIC = 8,
 };
 
-enum { /* streams and events */
+/* streams and events */
+enum {
     XS_CU_STREAM_DEFAULT = 0,
     XS_CU_STREAM_NON_BLOCKING = 1,
     XS_CU_EVENT_DISABLE_TIMING = 2,
@@ -85,7 +92,7 @@ enum { /* streams and events */
 };
 
 /* Handle values with a meaning of their own. NULL is the legacy stream too. */
-#define XS_CU_STREAM_LEGACY ((xs_cu_stream)0x1)
+#define XS_CU_STREAM_LEGACY     ((xs_cu_stream)0x1)
 #define XS_CU_STREAM_PER_THREAD ((xs_cu_stream)0x2)
 
 struct xs_cu_location {

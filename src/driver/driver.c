@@ -140,7 +140,8 @@ bool xs_driver_is_simulator(void)
 static struct xs_driver_error *error_record(void)
 {
     struct xs_thread *t = xs_thread_self();
-    return t ? xs_thread_slot(t, XS_THREAD_SLOT_DRIVER_ERROR, sizeof(struct xs_driver_error)) : NULL;
+    return t ? xs_thread_slot(t, XS_THREAD_SLOT_DRIVER_ERROR, sizeof(struct xs_driver_error))
+             : NULL;
 }
 
 const struct xs_driver_error *xs_driver_last_error(void)

@@ -73,17 +73,19 @@ static bool rule_fires(unsigned i, enum xs_call call, size_t bytes)
     return n >= rule->nth && n - rule->nth < rule->repeat;
 }
 
+/* Every rule counts every call, also one that an earlier rule fails; the first rule's code counts. */
 xs_cu_result xs_fault_check(enum xs_call call, size_t bytes)
 {
+    xs_cu_result code = XS_CUDA_SUCCESS;
     atomic_fetch_add(&faults.seen, 1);
     for (unsigned i = 0; i < faults.count; i++) {
         if (!rule_fires(i, call, bytes))
             continue;
         sleep_ns(faults.rule[i].delay_ns);
-        if (faults.rule[i].code == XS_CUDA_SUCCESS)
-            continue;
-        atomic_fetch_add(&faults.hits, 1);
-        return faults.rule[i].code;
+        if (code == XS_CUDA_SUCCESS)
+            code = faults.rule[i].code;
     }
-    return XS_CUDA_SUCCESS;
+    if (code != XS_CUDA_SUCCESS)
+        atomic_fetch_add(&faults.hits, 1);
+    return code;
 }

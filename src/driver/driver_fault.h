@@ -10,12 +10,12 @@
 #define XS_CALL_ANY XS_CALL_COUNT
 
 struct xs_fault {
-    enum xs_call call;  /* an entry, or XS_CALL_ANY for the Nth driver call of whatever kind */
-    uint64_t nth;       /* 1 = the next one */
-    uint64_t repeat;    /* how many calls from the nth on, at least 1 */
-    size_t min_bytes;   /* only calls whose size argument is at least this (mem_create, mem_reserve, mem_alloc) */
-    xs_cu_result code;  /* returned instead of calling; XS_CUDA_SUCCESS: only delay */
-    uint64_t delay_ns;  /* slept before the call is made or failed */
+    enum xs_call call; /* an entry, or XS_CALL_ANY for the Nth driver call of whatever kind */
+    uint64_t nth;      /* 1 = the next one */
+    uint64_t repeat;   /* how many calls from the nth on, at least 1 */
+    size_t min_bytes;  /* only calls of at least this size (mem_create, mem_reserve, mem_alloc) */
+    xs_cu_result code; /* returned instead of calling; XS_CUDA_SUCCESS: only delay */
+    uint64_t delay_ns; /* slept before the call is made or failed */
 };
 
 /* Adds a rule; at most 8. Returns false when full. */

@@ -25,8 +25,8 @@ static size_t granules_in(const struct xs_block *block, size_t bytes)
 
 static void consider(struct xs_place *best, struct xs_block *first, xs_cu_ptr va, size_t new_bytes)
 {
-    if (best->first && (new_bytes > best->new_bytes ||
-                        (new_bytes == best->new_bytes && va >= best->va)))
+    if (best->first &&
+        (new_bytes > best->new_bytes || (new_bytes == best->new_bytes && va >= best->va)))
         return;
     *best = (struct xs_place){first, va, new_bytes};
 }
@@ -52,19 +52,21 @@ static void try_from(const struct request *request, struct xs_block *first, stru
     }
 }
 
-/* The window that ends where `last` ends. */
+/* The window that ends where `last` ends, or as little before it as lets it begin aligned; the size is a
+ * multiple of the alignment. */
 static void try_up_to(const struct request *request, struct xs_block *last, struct xs_place *best)
 {
-    size_t covered = 0, new_bytes = 0;
-    if (xs_block_end(last) & (request->align - 1))
-        return; /* the size is a multiple of the alignment */
+    size_t pad = xs_block_end(last) & (request->align - 1);
+    size_t covered = 0, new_bytes = 0, bytes = request->bytes + pad;
+    if (pad >= xs_block_bytes(last))
+        return;
     for (struct xs_block *b = last; is_usable(request, b); b = xs_block_prev(b)) {
-        size_t part = xs_min(request->bytes - covered, xs_block_bytes(b));
+        size_t part = xs_min(bytes - covered, xs_block_bytes(b));
         new_bytes += granules_in(b, part);
         covered += part;
         if (best->first && new_bytes > best->new_bytes)
             return;
-        if (covered == request->bytes) {
+        if (covered == bytes) {
             consider(best, b, xs_block_end(b) - part, new_bytes);
             return;
         }

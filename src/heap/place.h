@@ -9,8 +9,8 @@
  *                  [    7        3  ]                7
  *            [ 2        8   ]                        8
  *
- * Only windows that begin or end at the border of a block are looked at, or as little after its beginning
- * as the alignment asks for: moving a window between two borders never lowers its cost below that of both.
+ * Only windows that begin or end at the border of a block are looked at, or as little inside of it as the
+ * alignment asks for: moving a window between two such places never lowers its cost below that of both.
  */
 #ifndef XS_HEAP_PLACE_H
 #define XS_HEAP_PLACE_H

@@ -26,7 +26,7 @@ void xs_stats_reset_peaks(struct xseg_stats *stats)
 
 void xs_stats_reset_totals(struct xseg_stats *stats)
 {
-#define GAUGE(name, unit, text) stats->name.allocated = stats->name.freed = 0;
+#define GAUGE(name, unit, text)   stats->name.allocated = stats->name.freed = 0;
 #define COUNTER(name, unit, text) stats->name = 0;
     XSEG_STATS_LIST(GAUGE, SKIP, COUNTER)
 #undef GAUGE

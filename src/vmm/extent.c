@@ -38,12 +38,15 @@ xs_cu_result xs_extent_create(struct xs_extents *extents, size_t bytes, xs_cu_me
     struct xs_cu_alloc_prop prop = {.type = XS_CU_ALLOCATION_PINNED,
                                     .location = {XS_CU_LOCATION_DEVICE, extents->caps->device}};
     prop.alloc_flags.gpu_direct_rdma_capable = extents->rdma;
-    for (;;) {
-        prop.requested_handle_types = atomic_load(&extents->handle_types);
+    int wanted = atomic_load(&extents->handle_types), types = wanted;
+    for (;; types = without_best_type(types)) {
+        prop.requested_handle_types = types;
         xs_cu_result code = xs_cu_mem_create(mem, bytes, &prop, 0);
-        if (!is_type_refusal(code) || prop.requested_handle_types == XS_CU_HANDLE_NONE)
-            return code;
-        atomic_store(&extents->handle_types, without_best_type(prop.requested_handle_types));
+        if (is_type_refusal(code) && types != XS_CU_HANDLE_NONE)
+            continue;
+        if (!code && types != wanted) /* refused without any type too: then it was not the type */
+            atomic_store(&extents->handle_types, types);
+        return code;
     }
 }
 

@@ -19,9 +19,9 @@ struct xs_extent {
     struct xs_list link; /* idle: in its size's list; in a growth: in the plan; else alone */
     xs_cu_mem mem;
     size_t bytes;
-    xs_cu_ptr va;     /* where it is mapped; 0: idle */
-    xs_cu_ptr target; /* in a growth: where it is going to be mapped */
-    struct xs_block *block; /* in a growth: the block that it is taken from; a hint while planning */
+    xs_cu_ptr va;           /* where it is mapped; 0: idle */
+    xs_cu_ptr target;       /* in a growth: where it is going to be mapped */
+    struct xs_block *block; /* in a growth: the block it is taken from; a hint while planning */
 };
 
 /* Idle extents by floor(log2(granules)). */
@@ -35,7 +35,6 @@ struct xs_extents {
     struct xs_slab slab;
     struct xs_list idle[XS_EXTENT_SIZES];
     size_t idle_bytes;
-    size_t count; /* extents held */
 };
 
 /* handle_types: a set of XS_CU_HANDLE_*. */

@@ -1,0 +1,1 @@
+xseg bench --driver sim --rounds 1002

@@ -1,0 +1,2 @@
+echo nothing >bad.trace
+xseg bench --driver sim bad.trace

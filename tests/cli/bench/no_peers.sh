@@ -1,0 +1,2 @@
+mkdir empty
+xseg bench --driver sim --peers empty

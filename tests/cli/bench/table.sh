@@ -1,0 +1,1 @@
+xseg bench --quick --driver sim --only pair,growth --contestants xseg,glibc

@@ -1,0 +1,1 @@
+xseg bench --driver sim --only pair "$DATA/small.trace"

@@ -1,0 +1,1 @@
+xseg bench --driver sim --contestants xseg,gribc

@@ -1,0 +1,105 @@
+/*
+ * Streams whose work the model advances by hand, and freed memory that their queued work may still
+ * use: no other stream may be given it before that work has run. Not thread-safe.
+ */
+#ifndef XS_TEST_MODEL_STREAMS_H
+#define XS_TEST_MODEL_STREAMS_H
+
+#include "xseg_fixture.h"
+
+#define MODEL_STREAMS    5 /* the default one and four created ones */
+#define MODEL_MANUAL     3 /* the first of them keep their work until they are advanced */
+#define MODEL_MAX_GHOSTS 512
+#define MODEL_MAX_QUEUED 100
+
+struct ghost {
+    uintptr_t va;
+    uintptr_t end;
+    unsigned stream;
+    uint64_t seq; /* busy until so much of the stream's work has run */
+};
+
+static struct {
+    xs_cu_stream handle[MODEL_STREAMS];
+    uint64_t queued[MODEL_STREAMS];
+    uint64_t done[MODEL_STREAMS];
+    struct ghost ghost[MODEL_MAX_GHOSTS];
+    size_t ghosts;
+} streams;
+
+static inline void streams_begin(void)
+{
+    for (unsigned i = 0; i < MODEL_STREAMS; i++) {
+        streams.handle[i] = i ? xt_new_stream() : NULL;
+        if (i < MODEL_MANUAL)
+            XT_CU(sim.stream_manual(streams.handle[i], true));
+    }
+}
+
+static inline void streams_end(void)
+{
+    for (unsigned i = 0; i < MODEL_STREAMS; i++) {
+        XT_CU(cu.cuStreamSynchronize(streams.handle[i]));
+        if (i)
+            XT_CU(cu.cuStreamDestroy_v2(streams.handle[i]));
+    }
+}
+
+static void note_done(void *done)
+{
+    ++*(uint64_t *)done;
+}
+
+/* A kernel of the stream uses the memory. */
+static inline void streams_use(unsigned stream, uintptr_t va, size_t bytes)
+{
+    xs_cu_stream handle = streams.handle[stream];
+    XT_CU(sim.launch(handle, va, bytes));
+    streams.queued[stream]++;
+    XT_CU(cu.cuLaunchHostFunc(handle, note_done, &streams.done[stream]));
+    if (streams.queued[stream] - streams.done[stream] > MODEL_MAX_QUEUED)
+        sim.stream_advance(handle, MODEL_MAX_QUEUED);
+}
+
+static inline bool is_over(const struct ghost *ghost)
+{
+    return streams.done[ghost->stream] >= ghost->seq;
+}
+
+static inline void forget_old_ghosts(void)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < streams.ghosts; i++)
+        if (!is_over(&streams.ghost[i]))
+            streams.ghost[kept++] = streams.ghost[i];
+    streams.ghosts = kept;
+}
+
+/* The memory was freed on the stream, behind all that is queued there. */
+static inline void streams_freed(unsigned stream, uintptr_t va, size_t bytes)
+{
+    struct ghost ghost = {va, va + bytes, stream, streams.queued[stream]};
+    forget_old_ghosts();
+    if (is_over(&ghost))
+        return;
+    if (streams.ghosts == MODEL_MAX_GHOSTS) {
+        for (unsigned i = 0; i < MODEL_STREAMS; i++)
+            XT_CU(cu.cuStreamSynchronize(streams.handle[i]));
+        streams.ghosts = 0;
+        return;
+    }
+    streams.ghost[streams.ghosts++] = ghost;
+}
+
+/* The stream was given the memory: no other one may still be at work on it. */
+static inline void streams_check_given(unsigned stream, uintptr_t va, size_t bytes)
+{
+    for (size_t i = 0; i < streams.ghosts; i++) {
+        const struct ghost *ghost = &streams.ghost[i];
+        if (ghost->stream != stream && ghost->va < va + bytes && va < ghost->end && !is_over(ghost))
+            XT_FAIL("stream %u was given %#zx + %zu, which stream %u is still using", stream,
+                    (size_t)va, bytes, ghost->stream);
+    }
+}
+
+#endif

@@ -1,0 +1,2 @@
+/* Every entry is there. */
+#include "fake_driver.h"

@@ -1,0 +1,290 @@
+/* The checker of a device finds each invariant of docs/invariants.md that is broken, and names it. */
+#include "sim_fixture.h"
+
+#include "core/alloc.h"
+#include "core/device_check.h"
+#include "core/trim.h"
+
+#define POINTERS 64
+
+static struct xs_addr_map addresses;
+static struct xs_policy policy;
+static struct xs_device dev;
+static struct xs_finding finding;
+static xs_cu_stream handles[2];
+static void *pointers[POINTERS];
+
+static struct xs_block *block_of(const void *ptr)
+{
+    struct xs_addr_node *node = xs_addr_map_find(&addresses, (uintptr_t)ptr);
+    assert_non_null(node);
+    return XS_CONTAINER_OF(node, struct xs_block, addr);
+}
+
+static void get(size_t i, size_t bytes, size_t stream)
+{
+    ok(xs_alloc(&dev, bytes, handles[stream], &pointers[i]));
+}
+
+static void give(size_t i)
+{
+    if (pointers[i])
+        ok(xs_free(&dev, block_of(pointers[i])));
+    pointers[i] = NULL;
+}
+
+#define assert_sound()                                                                             \
+    do {                                                                                           \
+        if (!xs_device_check(&dev, true, &finding))                                                \
+            fail_msg("%s", finding.text);                                                          \
+    } while (0)
+
+/* Blocks of every kind: live, freed on a stream, idle; a hole; an idle extent; a classic segment. */
+static int make(void **state)
+{
+    (void)state;
+    xs_policy_defaults(&policy);
+    if (!xs_addr_map_init(&addresses) || xs_device_open(&dev, 0, &policy, &addresses))
+        return 1;
+    for (size_t i = 0; i < XS_COUNT_OF(handles); i++)
+        handles[i] = new_manual_stream();
+    get(0, 5 * XS_MIB, 0);
+    get(1, 1000, 0);
+    get(2, 30 * XS_MIB, 0);
+    get(3, 1000, 1);
+    give(2);
+    get(2, 3 * XS_MIB, 1);
+    queue_work(handles[0], 1); /* so that its fence does not pass */
+    give(0);
+    policy.expandable_segments = false;
+    xs_device_apply(&dev, &policy);
+    get(4, 1000, 0);
+    get(5, 3 * XS_MIB, 1);
+    policy.expandable_segments = true;
+    xs_device_apply(&dev, &policy);
+    assert_sound();
+    return 0;
+}
+
+static int end(void **state)
+{
+    for (size_t i = 0; i < POINTERS; i++)
+        give(i);
+    for (size_t i = 0; i < XS_COUNT_OF(handles); i++)
+        cu.cuStreamDestroy_v2(handles[i]);
+    xs_cu_ctx_synchronize();
+    xs_device_close(&dev);
+    xs_addr_map_destroy(&addresses);
+    return driver_is_clean(state);
+}
+
+/* Broken in the way that begins with this text, "D3: ..."; the statement mends it again. */
+#define expect_broken(rule, mend)                                                                  \
+    do {                                                                                           \
+        assert_false(xs_device_check(&dev, true, &finding));                                       \
+        if (strncmp(finding.text, rule ":", sizeof(rule)) != 0)                                    \
+            fail_msg("expected %s, got %s", rule, finding.text);                                   \
+        mend;                                                                                      \
+        assert_sound();                                                                            \
+    } while (0)
+
+static void heaps_are_checked_too(void **state)
+{
+    (void)state;
+    struct xs_heap *heaps[] = {&dev.expandable, &dev.classic[XS_CLASSIC_SMALL],
+                               &dev.classic[XS_CLASSIC_LARGE], &dev.classic[XS_CLASSIC_UNCACHED]};
+    for (size_t i = 0; i < XS_COUNT_OF(heaps); i++) {
+        heaps[i]->free_bytes++;
+        expect_broken("H7", heaps[i]->free_bytes--);
+    }
+}
+
+static void d1_every_extent_is_mapped_or_idle(void **state)
+{
+    (void)state;
+    struct xs_extent *lost = xs_extent_new(&dev.extents, GRANULE);
+    expect_broken("D1", xs_extent_delete(&dev.extents, lost));
+    dev.stats.now.extents.current++;
+    expect_broken("D1", dev.stats.now.extents.current--);
+}
+
+static void d2_idle_extents_are_in_the_list_of_their_size(void **state)
+{
+    (void)state;
+    struct xs_extent *e = xs_extent_new(&dev.extents, 2 * GRANULE);
+    xs_extent_put_idle(&dev.extents, e);
+    dev.stats.now.extents.current++;
+    dev.stats.now.reserved_bytes.current += 2 * GRANULE;
+    dev.stats.now.cached_bytes.current += 2 * GRANULE;
+    assert_sound();
+    e->va = 512;
+    expect_broken("D2", e->va = 0);
+    e->bytes += 2 * GRANULE;
+    expect_broken("D2", e->bytes -= 2 * GRANULE);
+    dev.extents.idle_bytes++;
+    expect_broken("D2", dev.extents.idle_bytes--);
+    xs_extent_take_idle(&dev.extents, e);
+    xs_extent_delete(&dev.extents, e);
+    dev.stats.now.extents.current--;
+    dev.stats.now.reserved_bytes.current -= 2 * GRANULE;
+    dev.stats.now.cached_bytes.current -= 2 * GRANULE;
+}
+
+static void d3_reserved_is_all_that_is_held_and_cached_what_is_not_active(void **state)
+{
+    (void)state;
+    struct xseg_stats *now = &dev.stats.now;
+    now->reserved_bytes.current += 512;
+    expect_broken("D3", now->reserved_bytes.current -= 512);
+    now->cached_bytes.current += 512;
+    expect_broken("D3", now->cached_bytes.current -= 512);
+    now->active_bytes.current -= 512, now->cached_bytes.current += 512; /* less than allocated */
+    expect_broken("D3", (now->active_bytes.current += 512, now->cached_bytes.current -= 512));
+}
+
+static void d4_allocated_is_the_sum_of_live_blocks(void **state)
+{
+    (void)state;
+    struct xseg_stats *now = &dev.stats.now;
+    now->allocated_bytes.current += 512;
+    expect_broken("D4", now->allocated_bytes.current -= 512);
+    now->requested_bytes.current++;
+    expect_broken("D4", now->requested_bytes.current--);
+    now->allocations.current++;
+    expect_broken("D4", now->allocations.current--);
+    struct xs_block *live = block_of(pointers[1]);
+    live->requested = 2000;
+    expect_broken("D4", live->requested = 1000);
+    live->requested = 0;
+    expect_broken("D4", live->requested = 1000);
+}
+
+static void d5_live_blocks_and_no_others_are_in_the_address_map(void **state)
+{
+    (void)state;
+    struct xs_block *live = block_of(pointers[1]);
+    xs_addr_map_remove(&addresses, &live->addr);
+    expect_broken("D5", xs_addr_map_insert(&addresses, &live->addr, xs_block_va(live)));
+    struct xs_block *freed = xs_block_of_node(xs_tree_first(&dev.expandable.free[1]));
+    assert_non_null(freed);
+    xs_addr_map_insert(&addresses, &freed->addr, xs_block_va(freed));
+    expect_broken("D5", xs_addr_map_remove(&addresses, &freed->addr));
+}
+
+static void d6_no_stamp_is_ahead_of_its_stream_nor_a_stream_of_the_epoch(void **state)
+{
+    (void)state;
+    struct xs_block *freed = xs_block_of_node(xs_tree_first(&dev.expandable.free[1]));
+    struct xs_stream *stream = freed->stream;
+    uint64_t stamp = freed->stamp, last = stream->last_stamp, passed = atomic_load(&stream->passed);
+    freed->stamp = last + 1;
+    expect_broken("D6", freed->stamp = stamp);
+    stream->last_stamp = xs_fence_stamp(&dev.fences) + 1;
+    expect_broken("D6", stream->last_stamp = last);
+    atomic_store(&stream->passed, xs_fence_stamp(&dev.fences));
+    expect_broken("D6", atomic_store(&stream->passed, passed));
+}
+
+static void d7_streams_count_the_blocks_that_name_them(void **state)
+{
+    (void)state;
+    struct xs_stream *stream = block_of(pointers[1])->stream;
+    stream->refs++;
+    assert_true(xs_device_check(&dev, false, &finding)); /* a request may be under way */
+    expect_broken("D7", stream->refs--);
+    stream->refs--;
+    assert_false(xs_device_check(&dev, false, &finding));
+    expect_broken("D7", stream->refs++);
+    stream->key.id++;
+    expect_broken("D7", stream->key.id--);
+    dev.streams.count++;
+    expect_broken("D7", dev.streams.count--);
+}
+
+static void d8_no_record_of_a_block_is_lost(void **state)
+{
+    (void)state;
+    void *lost = xs_slab_get(&dev.records);
+    expect_broken("D8", xs_slab_put(&dev.records, lost));
+}
+
+static void d9_segments_and_their_address_space_are_counted(void **state)
+{
+    (void)state;
+    dev.stats.now.segments.current++;
+    expect_broken("D9", dev.stats.now.segments.current--);
+    dev.stats.now.address_bytes += 512;
+    expect_broken("D9", dev.stats.now.address_bytes -= 512);
+}
+
+static void d10_nothing_is_busy_while_nothing_grows(void **state)
+{
+    (void)state;
+    struct xs_block *hole = xs_block_of_link(dev.expandable.holes.next);
+    assert_true(xs_heap_reserve(&dev.expandable, 2));
+    struct xs_block *busy = xs_heap_carve(&dev.expandable, hole, xs_block_va(hole), GRANULE);
+    expect_broken("D10", xs_heap_put_hole(&dev.expandable, busy));
+}
+
+/* ---- through use --------------------------------------------------------------------------------- */
+
+static size_t random_size(uint64_t *seed)
+{
+    size_t log2 = 9 + random_below(seed, 17); /* 512 bytes to 64 MiB */
+    return ((size_t)1 << log2) + random_below(seed, (size_t)1 << log2);
+}
+
+static void run_randomly(size_t steps, size_t check_every)
+{
+    uint64_t seed = 99;
+    for (size_t step = 1; step <= steps; step++) {
+        size_t i = random_below(&seed, POINTERS), stream = random_below(&seed, 2);
+        if (pointers[i])
+            give(i);
+        else
+            get(i, random_size(&seed), stream);
+        if (random_below(&seed, 8) == 0)
+            queue_work(handles[stream], 1);
+        if (random_below(&seed, 16) == 0)
+            sim.stream_advance(handles[stream], ALL);
+        if (random_below(&seed, 500) == 0)
+            ok(xs_trim(&dev, random_below(&seed, XS_GIB)));
+        if (step % check_every == 0)
+            assert_sound();
+    }
+}
+
+static void invariants_hold_through_random_use(void **state)
+{
+    (void)state;
+    run_randomly(6000, 5);
+}
+
+static void invariants_hold_through_random_classic_use(void **state)
+{
+    (void)state;
+    policy.expandable_segments = false;
+    xs_device_apply(&dev, &policy);
+    run_randomly(3000, 5);
+}
+
+int main(void)
+{
+#define DEVICE_TEST(f) cmocka_unit_test_setup_teardown(f, make, end)
+    const struct CMUnitTest tests[] = {
+        DEVICE_TEST(heaps_are_checked_too),
+        DEVICE_TEST(d1_every_extent_is_mapped_or_idle),
+        DEVICE_TEST(d2_idle_extents_are_in_the_list_of_their_size),
+        DEVICE_TEST(d3_reserved_is_all_that_is_held_and_cached_what_is_not_active),
+        DEVICE_TEST(d4_allocated_is_the_sum_of_live_blocks),
+        DEVICE_TEST(d5_live_blocks_and_no_others_are_in_the_address_map),
+        DEVICE_TEST(d6_no_stamp_is_ahead_of_its_stream_nor_a_stream_of_the_epoch),
+        DEVICE_TEST(d7_streams_count_the_blocks_that_name_them),
+        DEVICE_TEST(d8_no_record_of_a_block_is_lost),
+        DEVICE_TEST(d9_segments_and_their_address_space_are_counted),
+        DEVICE_TEST(d10_nothing_is_busy_while_nothing_grows),
+        DEVICE_TEST(invariants_hold_through_random_use),
+        DEVICE_TEST(invariants_hold_through_random_classic_use),
+    };
+    return cmocka_run_group_tests(tests, start_simulator, NULL);
+}

@@ -1,0 +1,138 @@
+/* Mappings and slabs of records. */
+#include "unit.h"
+
+#include <sys/resource.h>
+
+#include "base/base.h"
+#include "base/meta.h"
+#include "child.h"
+
+#define RECORD 72 /* rounded up to 80 */
+#define MANY   4000
+
+static struct xs_slab slab;
+static size_t before;
+
+static int make(void **state)
+{
+    (void)state;
+    before = xs_meta_bytes();
+    xs_slab_init(&slab, RECORD);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    xs_slab_destroy(&slab);
+    return xs_meta_bytes() != before; /* every byte was counted and came back */
+}
+
+static void mapping_is_zeroed_counted_and_given_back(void **state)
+{
+    (void)state;
+    char *p = xs_meta_map(5000);
+    assert_non_null(p);
+    assert_int_equal(xs_meta_bytes() - before, 8192);
+    for (size_t i = 0; i < 8192; i++)
+        assert_int_equal(p[i], 0);
+    memset(p, 1, 8192);
+    xs_meta_unmap(p, 5000);
+    assert_int_equal(xs_meta_bytes(), before);
+}
+
+static void mapping_of_too_much_is_null_and_not_counted(void **state)
+{
+    (void)state;
+    assert_null(xs_meta_map((size_t)1 << 60));
+    assert_int_equal(xs_meta_bytes(), before);
+}
+
+static void records_are_apart_aligned_and_zeroed_even_when_used_before(void **state)
+{
+    (void)state;
+    static char *records[MANY];
+    for (int round = 0; round < 2; round++) {
+        for (size_t i = 0; i < MANY; i++) {
+            records[i] = xs_slab_get(&slab);
+            assert_non_null(records[i]);
+            assert_int_equal((uintptr_t)records[i] % 16, 0);
+            for (size_t k = 0; k < RECORD; k++)
+                assert_int_equal(records[i][k], 0);
+            memset(records[i], (int)(i % 255) + 1, RECORD);
+        }
+        for (size_t i = 0; i < MANY; i++)
+            for (size_t k = 0; k < RECORD; k++)
+                assert_int_equal((unsigned char)records[i][k], i % 255 + 1);
+        assert_int_equal(slab.live, MANY);
+        for (size_t i = 0; i < MANY; i++)
+            xs_slab_put(&slab, records[i]);
+        assert_int_equal(slab.live, 0);
+    }
+}
+
+static void given_back_records_are_used_before_new_ones(void **state)
+{
+    (void)state;
+    void *a = xs_slab_get(&slab), *b = xs_slab_get(&slab);
+    xs_slab_put(&slab, a);
+    xs_slab_put(&slab, b);
+    assert_ptr_equal(xs_slab_get(&slab), b);
+    assert_ptr_equal(xs_slab_get(&slab), a);
+}
+
+static size_t mapped_after_getting(size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        assert_non_null(xs_slab_get(&slab));
+    return xs_meta_bytes();
+}
+
+static void reserved_records_need_no_more_memory(void **state)
+{
+    (void)state;
+    assert_true(xs_slab_reserve(&slab, MANY));
+    assert_int_equal(slab.live, 0);
+    size_t mapped = xs_meta_bytes();
+    assert_true(xs_slab_reserve(&slab, MANY)); /* they are there */
+    assert_int_equal(xs_meta_bytes(), mapped);
+    assert_int_equal(mapped_after_getting(MANY), mapped);
+}
+
+/* With no address space left, a reservation that was made holds, and one that cannot be made says so. */
+static int use_up_memory(void)
+{
+    xs_slab_init(&slab, RECORD);
+    CHILD_CHECK(xs_slab_reserve(&slab, 2000));
+    struct rlimit none = {0, 0};
+    setrlimit(RLIMIT_AS, &none);
+    CHILD_CHECK(!xs_slab_reserve(&slab, 10000));
+    for (int i = 0; i < 2000; i++)
+        CHILD_CHECK(xs_slab_get(&slab));
+    size_t more = 0;
+    while (xs_slab_get(&slab))
+        more++;
+    CHILD_CHECK(more < 65536 / RECORD); /* the last chunk's rest */
+    CHILD_CHECK(slab.live == 2000 + more);
+    return 0;
+}
+
+static void reservation_holds_when_memory_is_used_up(void **state)
+{
+    (void)state;
+    assert_child_passes(use_up_memory);
+}
+
+int main(void)
+{
+#define SLAB_TEST(f) cmocka_unit_test_setup_teardown(f, make, end)
+    const struct CMUnitTest tests[] = {
+        SLAB_TEST(mapping_is_zeroed_counted_and_given_back),
+        SLAB_TEST(mapping_of_too_much_is_null_and_not_counted),
+        SLAB_TEST(records_are_apart_aligned_and_zeroed_even_when_used_before),
+        SLAB_TEST(given_back_records_are_used_before_new_ones),
+        SLAB_TEST(reserved_records_need_no_more_memory),
+        SLAB_TEST(reservation_holds_when_memory_is_used_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
