@@ -42,6 +42,17 @@ void xs_slab_init(struct xs_slab *slab, size_t record_bytes)
     slab->record_bytes = xs_round_up(record_bytes, 16);
 }
 
+void xs_slab_init_keeping(struct xs_slab *slab, size_t record_bytes, size_t kept_bytes)
+{
+    xs_slab_init(slab, record_bytes);
+    slab->kept_bytes = kept_bytes;
+}
+
+static void **link_of(const struct xs_slab *slab, void *record)
+{
+    return (void **)((char *)record + slab->kept_bytes);
+}
+
 /* The first record's place in a chunk holds the chunk's link. */
 static bool add_chunk(struct xs_slab *slab)
 {
@@ -66,18 +77,19 @@ void *xs_slab_get(struct xs_slab *slab)
 {
     void *record = slab->free;
     if (record)
-        slab->free = *(void **)record;
+        slab->free = *link_of(slab, record);
     else
         record = carve(slab);
     if (!record)
         return NULL;
     slab->live++;
-    return memset(record, 0, slab->record_bytes);
+    memset(link_of(slab, record), 0, slab->record_bytes - slab->kept_bytes);
+    return record;
 }
 
 void xs_slab_put(struct xs_slab *slab, void *record)
 {
-    *(void **)record = slab->free;
+    *link_of(slab, record) = slab->free;
     slab->free = record;
     slab->live--;
 }
@@ -85,13 +97,13 @@ void xs_slab_put(struct xs_slab *slab, void *record)
 bool xs_slab_reserve(struct xs_slab *slab, size_t count)
 {
     size_t have = 0;
-    for (void *p = slab->free; p && have < count; p = *(void **)p)
+    for (void *p = slab->free; p && have < count; p = *link_of(slab, p))
         have++;
     while (have < count) {
         void *record = carve(slab);
         if (!record)
             return false;
-        *(void **)record = slab->free;
+        *link_of(slab, record) = slab->free;
         slab->free = record;
         have++;
     }
@@ -105,5 +117,5 @@ void xs_slab_destroy(struct xs_slab *slab)
         slab->chunks = *(void **)chunk;
         xs_meta_unmap(chunk, CHUNK_BYTES);
     }
-    xs_slab_init(slab, slab->record_bytes);
+    xs_slab_init_keeping(slab, slab->record_bytes, slab->kept_bytes);
 }

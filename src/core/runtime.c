@@ -1,21 +1,56 @@
 #include "core/runtime.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "core/caches.h"
 #include "driver/driver.h"
 
 static struct {
     /* Atomic: a device is published once it is open, and taken back only by shutdown. */
     _Atomic(struct xs_device *) device[XS_DEVICE_LIMIT];
     _Atomic bool started;
+    _Atomic bool over; /* in a forked child */
+    struct xs_device *dead[XS_DEVICE_LIMIT];
     struct xs_addr_map addresses;
     struct xs_lock lock; /* rank START */
     /* Guarded by lock. */
     struct xs_policy policy;
 } runtime = {.lock = XS_LOCK_INITIALIZER(XS_RANK_START)};
+
+/* ---- fork ----------------------------------------------------------------------------------- */
+
+/* CUDA cannot be used in a child of a process that has used it. The child lets go of everything without a
+ * lock, since another thread of the parent may have held any, and without touching the driver. */
+static void after_fork_in_child(void)
+{
+    if (!atomic_load(&runtime.started))
+        return;
+    for (int i = 0; i < XS_DEVICE_LIMIT; i++)
+        runtime.dead[i] = atomic_exchange(&runtime.device[i], NULL);
+    if (xs_thread_current)
+        memset(xs_thread_current->cache, 0, sizeof(xs_thread_current->cache));
+    atomic_store(&runtime.over, true);
+    atomic_store(&runtime.started, false);
+}
+
+bool xs_runtime_is_over(void)
+{
+    return atomic_load(&runtime.over);
+}
+
+const struct xs_device *xs_runtime_dead_device(int ordinal)
+{
+    return ordinal >= 0 && ordinal < XS_DEVICE_LIMIT ? runtime.dead[ordinal] : NULL;
+}
+
+static enum xseg_result forked(void)
+{
+    return xs_fail(XSEG_ERROR_SHUTDOWN, "CUDA was in use when this process was forked");
+}
 
 /* ---- starting ------------------------------------------------------------------------------- */
 
@@ -36,6 +71,11 @@ static enum xseg_result read_policy(void)
     return e && report.strict ? e : XSEG_OK;
 }
 
+static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, after_fork_in_child);
+}
+
 static enum xseg_result start_locked(void)
 {
     if (atomic_load_explicit(&runtime.started, memory_order_relaxed))
@@ -47,6 +87,9 @@ static enum xseg_result start_locked(void)
         return e;
     if (!xs_addr_map_init(&runtime.addresses))
         return xs_fail(XSEG_ERROR_HOST_MEMORY, "no host memory for the map of addresses");
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
+    xs_thread_on_exit(xs_caches_thread_exit);
     atomic_store_explicit(&runtime.started, true, memory_order_release);
     return XSEG_OK;
 }
@@ -69,6 +112,8 @@ static enum xseg_result open_locked(int ordinal)
 
 static enum xseg_result open_device(int ordinal)
 {
+    if (xs_runtime_is_over())
+        return forked();
     xs_lock_acquire(&runtime.lock);
     enum xseg_result e = start_locked();
     if (!e && ordinal == XSEG_CURRENT_DEVICE)
@@ -133,6 +178,8 @@ static enum xseg_result configure_locked(const char *conf)
 
 enum xseg_result xs_runtime_configure(const char *conf)
 {
+    if (xs_runtime_is_over())
+        return forked();
     xs_lock_acquire(&runtime.lock);
     enum xseg_result e = configure_locked(conf);
     xs_lock_release(&runtime.lock);
@@ -141,6 +188,8 @@ enum xseg_result xs_runtime_configure(const char *conf)
 
 enum xseg_result xs_runtime_use_driver(const char *path)
 {
+    if (xs_runtime_is_over())
+        return forked();
     xs_lock_acquire(&runtime.lock);
     enum xseg_result e = xs_driver_load(path);
     xs_lock_release(&runtime.lock);
@@ -162,6 +211,8 @@ static enum xseg_result wait_for_gpu(struct xs_device *dev)
 
 enum xseg_result xs_runtime_shutdown(void)
 {
+    if (xs_runtime_is_over())
+        return XSEG_OK;
     enum xseg_result e = XSEG_OK;
     xs_lock_acquire(&runtime.lock);
     for (int i = 0; i < XS_DEVICE_LIMIT && !e; i++) {

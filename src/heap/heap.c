@@ -34,7 +34,7 @@ static struct xs_block *new_block(struct xs_heap *heap, struct xs_segment *segme
     block->segment = segment;
     block->node.va = va;
     block->node.size = bytes;
-    block->state = XS_BLOCK_BUSY;
+    xs_block_set_state(block, XS_BLOCK_BUSY);
     return block;
 }
 
@@ -60,7 +60,7 @@ static struct xs_block *split(struct xs_heap *heap, struct xs_block *block, xs_c
 {
     struct xs_block *right = new_block(heap, block->segment, va, xs_block_end(block) - va);
     block->node.size = va - xs_block_va(block);
-    right->state = block->state;
+    xs_block_set_state(right, xs_block_state_of(block));
     right->age = block->age;
     set_stream(right, block->stream, block->stamp);
     xs_list_push_front(&block->by_addr, &right->by_addr);
@@ -91,7 +91,7 @@ static void insert_free(struct xs_heap *heap, struct xs_block *block)
     uint32_t index = tree_index(block);
     if (index >= heap->trees)
         heap->trees = index + 1;
-    block->state = XS_BLOCK_FREE;
+    xs_block_set_state(block, XS_BLOCK_FREE);
     xs_tree_insert(&heap->free[index], &block->node);
     heap->free_bytes += xs_block_bytes(block);
 }
@@ -100,19 +100,19 @@ static void remove_free(struct xs_heap *heap, struct xs_block *block)
 {
     xs_tree_remove(&heap->free[tree_index(block)], &block->node);
     heap->free_bytes -= xs_block_bytes(block);
-    block->state = XS_BLOCK_BUSY;
+    xs_block_set_state(block, XS_BLOCK_BUSY);
 }
 
 /* Two streams' free blocks stay apart until one is idle; the joint block carries the other's stamp. */
 static bool can_join_free(const struct xs_block *a, const struct xs_block *b)
 {
-    return a && b && a->state == XS_BLOCK_FREE && b->state == XS_BLOCK_FREE &&
+    return a && b && xs_block_state_of(a) == XS_BLOCK_FREE && xs_block_state_of(b) == XS_BLOCK_FREE &&
            (a->stream == b->stream || !a->stream || !b->stream);
 }
 
 static struct xs_block *coalesce_free(struct xs_heap *heap, struct xs_block *block)
 {
-    block->state = XS_BLOCK_FREE;
+    xs_block_set_state(block, XS_BLOCK_FREE);
     struct xs_block *prev = xs_block_prev(block), *next = xs_block_next(block);
     if (can_join_free(block, next)) {
         remove_free(heap, next);
@@ -181,17 +181,30 @@ struct xs_block *xs_heap_put(struct xs_heap *heap, struct xs_block *block, struc
     return block;
 }
 
-static bool settle_tree(struct xs_heap *heap, uint32_t index, const struct xs_fences *fences)
+/* Blocks of one stream change hands: to idle, or to another stream. */
+struct handover {
+    const struct xs_fences *fences; /* idle once passed; NULL: to `stream`, whatever the fences say */
+    struct xs_stream *stream;
+    uint64_t epoch;
+    uint64_t stamp;
+};
+
+static bool applies(const struct handover *h, const struct xs_block *block)
+{
+    return h->fences ? xs_block_has_passed(block, h->fences) : block->stamp <= h->epoch;
+}
+
+static bool hand_over_tree(struct xs_heap *heap, uint32_t index, const struct handover *h)
 {
     bool any = false;
     struct xs_tree *tree = &heap->free[index];
     struct xs_block *block = xs_block_of_node(xs_tree_first(tree));
     while (block) {
-        /* Settling joins neighbours away, so the walk goes on by key. */
+        /* Joining takes neighbours away, so the walk goes on by key. */
         uint64_t bytes = xs_block_bytes(block), va = xs_block_va(block);
-        if (xs_block_has_passed(block, fences)) {
+        if (applies(h, block)) {
             remove_free(heap, block);
-            xs_heap_put(heap, block, NULL, 0);
+            xs_heap_put(heap, block, h->stream, h->stamp);
             any = true;
         }
         block = xs_block_of_node(xs_tree_at_least(tree, bytes, va + 1));
@@ -199,33 +212,45 @@ static bool settle_tree(struct xs_heap *heap, uint32_t index, const struct xs_fe
     return any;
 }
 
-bool xs_heap_settle(struct xs_heap *heap, const struct xs_fences *fences,
-                    const struct xs_stream *except)
+/* All streams' blocks but those of `except`. */
+static bool hand_over(struct xs_heap *heap, const struct xs_stream *except, const struct handover *h)
 {
     bool any = false;
     for (uint32_t index = 1; index < heap->trees; index++)
         if (heap->free[index].count && (!except || except->index != index))
-            any |= settle_tree(heap, index, fences);
+            any |= hand_over_tree(heap, index, h);
     return any;
+}
+
+bool xs_heap_settle(struct xs_heap *heap, const struct xs_fences *fences,
+                    const struct xs_stream *except)
+{
+    return hand_over(heap, except, &(struct handover){.fences = fences});
+}
+
+bool xs_heap_adopt(struct xs_heap *heap, struct xs_stream *stream, uint64_t epoch, uint64_t stamp)
+{
+    return hand_over(heap, stream,
+                     &(struct handover){.stream = stream, .epoch = epoch, .stamp = stamp});
 }
 
 /* ---- what growth needs ---------------------------------------------------------------------- */
 
 static void insert_hole(struct xs_heap *heap, struct xs_block *block)
 {
-    block->state = XS_BLOCK_HOLE;
+    xs_block_set_state(block, XS_BLOCK_HOLE);
     xs_list_push_front(&heap->holes, &block->link);
 }
 
 struct xs_block *xs_heap_carve(struct xs_heap *heap, struct xs_block *block, xs_cu_ptr va,
                                size_t bytes)
 {
-    bool hole = block->state == XS_BLOCK_HOLE;
+    bool hole = xs_block_state_of(block) == XS_BLOCK_HOLE;
     if (hole)
         xs_list_remove(&block->link);
     else
         remove_free(heap, block);
-    block->state = XS_BLOCK_BUSY;
+    xs_block_set_state(block, XS_BLOCK_BUSY);
     if (va + bytes < xs_block_end(block)) {
         struct xs_block *right = split(heap, block, va + bytes);
         hole ? insert_hole(heap, right) : insert_free(heap, right);
@@ -238,6 +263,11 @@ struct xs_block *xs_heap_carve(struct xs_heap *heap, struct xs_block *block, xs_
     return block;
 }
 
+void xs_heap_set_stream(struct xs_block *block, struct xs_stream *stream)
+{
+    set_stream(block, stream, 0);
+}
+
 void xs_heap_forget_stream(struct xs_block *block)
 {
     set_stream(block, NULL, 0);
@@ -247,11 +277,11 @@ struct xs_block *xs_heap_put_hole(struct xs_heap *heap, struct xs_block *block)
 {
     set_stream(block, NULL, 0);
     struct xs_block *prev = xs_block_prev(block), *next = xs_block_next(block);
-    if (next && next->state == XS_BLOCK_HOLE) {
+    if (next && xs_block_state_of(next) == XS_BLOCK_HOLE) {
         xs_list_remove(&next->link);
         join(heap, block, next);
     }
-    if (prev && prev->state == XS_BLOCK_HOLE) {
+    if (prev && xs_block_state_of(prev) == XS_BLOCK_HOLE) {
         xs_list_remove(&prev->link);
         join(heap, prev, block);
         block = prev;
@@ -268,7 +298,7 @@ void xs_heap_join_busy(struct xs_heap *heap, struct xs_block *block, struct xs_b
 
 void xs_heap_make_live(struct xs_block *block, struct xs_stream *stream)
 {
-    block->state = XS_BLOCK_LIVE;
+    xs_block_set_state(block, XS_BLOCK_LIVE);
     set_stream(block, stream, 0);
 }
 
@@ -293,7 +323,7 @@ struct xs_block *xs_heap_add_segment(struct xs_heap *heap, struct xs_segment *se
 void xs_heap_remove_segment(struct xs_heap *heap, struct xs_block *block)
 {
     struct xs_segment *segment = block->segment;
-    if (block->state == XS_BLOCK_FREE)
+    if (xs_block_state_of(block) == XS_BLOCK_FREE)
         remove_free(heap, block);
     xs_list_remove(&block->link);
     set_stream(block, NULL, 0);
