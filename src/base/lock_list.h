@@ -10,5 +10,4 @@
     X(CACHES, false, "the list of a device's thread caches")                                       \
     X(HEAP, false, "a device's blocks, extents and counters")                                      \
     X(DEPOT, false, "a shard of a device's depot")                                                 \
-    X(ADDRESS, false, "the map from address to block")                                             \
     X(META, false, "slabs of records")

@@ -36,7 +36,7 @@ void xs_cache_refresh(struct xs_cache *c, const struct xs_policy *policy, bool e
     c->policy = *policy;
     c->plain = rounds_plainly(policy);
     c->enabled = enabled;
-    c->bin_limit = policy->cache_blocks;
+    c->bin_limit = (uint16_t)policy->cache_blocks;
     c->bytes_limit = policy->cache_bytes;
     memset(c->stream, 0, sizeof(c->stream));
 }
@@ -73,7 +73,7 @@ void xs_cache_make_bin(struct xs_cache *c, uint64_t key, struct xs_cached_list *
         struct xs_cache_bin *a = &c->bin[xs_cache_slot(key)], *b = &c->bin[xs_cache_slot(key) ^ 1];
         struct xs_cache_bin *victim = !a->head ? a : !b->head || b->hits < a->hits ? b : a;
         move_blocks(c, victim, UINT32_MAX, out);
-        *victim = (struct xs_cache_bin){.key = key};
+        *victim = (struct xs_cache_bin){.key = key, .listed = victim->listed};
     }
     xs_biased_lock_leave(&c->lock);
 }
@@ -96,6 +96,7 @@ void xs_cache_fill(struct xs_cache *c, uint64_t key, struct xs_cached_list *bloc
         blocks->head = block->next_cached;
         blocks->count--;
         block->next_cached = bin->head;
+        xs_cache_list_bin(c, bin);
         bin->head = block;
         bin->count++;
         c->bytes += (size_t)(key >> 12) << 9;
@@ -103,15 +104,40 @@ void xs_cache_fill(struct xs_cache *c, uint64_t key, struct xs_cached_list *bloc
     xs_biased_lock_leave(&c->lock);
 }
 
-void xs_cache_take_stale(struct xs_cache *c, struct xs_cached_list *out)
+/* Takes the heads of all bins; returns how many. Under the lock. */
+static uint32_t take_heads(struct xs_cache *c, struct xs_block *heads[XS_CACHE_BINS])
 {
-    xs_biased_lock_enter(&c->lock);
-    for (unsigned i = 0; i < XS_CACHE_BINS; i++) {
-        if (c->bin[i].head && !c->bin[i].hits)
-            move_blocks(c, &c->bin[i], UINT32_MAX, out);
-        c->bin[i].hits = 0;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < c->filled; i++) {
+        struct xs_cache_bin *bin = &c->bin[c->filled_bin[i]];
+        if (bin->head)
+            heads[n++] = bin->head;
+        bin->head = NULL;
+        bin->count = 0;
+        bin->listed = false;
     }
+    c->filled = 0;
+    c->bytes = 0;
+    return n;
+}
+
+static void append_chains(struct xs_cached_list *out, struct xs_block *const *heads, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        for (struct xs_block *block = heads[i], *next; block; block = next) {
+            next = block->next_cached;
+            append(out, block);
+        }
+    }
+}
+
+void xs_cache_take_blocks(struct xs_cache *c, struct xs_cached_list *out)
+{
+    struct xs_block *heads[XS_CACHE_BINS];
+    xs_biased_lock_enter(&c->lock);
+    uint32_t n = take_heads(c, heads);
     xs_biased_lock_leave(&c->lock);
+    append_chains(out, heads, n);
 }
 
 /* ---- anybody's ------------------------------------------------------------------------------ */
@@ -145,24 +171,11 @@ void xs_cache_take_all(struct xs_cache *c, bool own, struct xs_cached_list *out,
                        struct xs_cache_counts *counts)
 {
     struct xs_block *heads[XS_CACHE_BINS];
-    size_t n = 0;
     lock(c, own);
-    for (unsigned i = 0; i < XS_CACHE_BINS; i++) {
-        if (!c->bin[i].head)
-            continue;
-        heads[n++] = c->bin[i].head;
-        c->bin[i].head = NULL;
-        c->bin[i].count = 0;
-    }
-    c->bytes = 0;
+    uint32_t n = take_heads(c, heads);
     move_counts(&c->counts, counts);
     unlock(c, own);
-    for (size_t i = 0; i < n; i++) {
-        for (struct xs_block *block = heads[i], *next; block; block = next) {
-            next = block->next_cached;
-            append(out, block);
-        }
-    }
+    append_chains(out, heads, n);
 }
 
 void xs_cache_take_counts(struct xs_cache *c, bool own, struct xs_cache_counts *counts)

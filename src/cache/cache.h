@@ -24,8 +24,9 @@
 struct xs_cache_bin {
     uint64_t key;
     struct xs_block *head;
-    uint32_t count;
-    uint32_t hits; /* since the last look for stale bins */
+    uint16_t count;
+    bool listed; /* among the filled bins */
+    uint32_t hits; /* since the bin has this key */
 };
 
 /* A stream that the thread has used: what its handle stands for. */
@@ -72,14 +73,15 @@ struct xs_cache {
     uint64_t generation; /* of what follows */
     bool enabled;
     bool plain; /* rounding is to the next 512 bytes */
-    uint32_t bin_limit;
+    uint16_t bin_limit;
     size_t bytes_limit;
     struct xs_policy policy;
     struct xs_cache_stream stream[XS_CACHE_STREAMS];
-    uint32_t slow_paths; /* since the last look for stale bins */
     /* Under lock. */
     struct xs_cache_counts counts;
     size_t bytes;
+    uint32_t filled;                     /* of the following */
+    uint16_t filled_bin[XS_CACHE_BINS];  /* bins that have got a block since the cache was emptied */
     struct xs_cache_bin bin[XS_CACHE_BINS];
     /* Guarded by the device's CACHES and HEAP locks: either to read, both to write. */
     struct xs_list link;
@@ -156,6 +158,14 @@ static inline struct xs_block *xs_cache_pop(struct xs_cache *c, size_t requested
     return block;
 }
 
+static inline void xs_cache_list_bin(struct xs_cache *c, struct xs_cache_bin *bin)
+{
+    if (xs_likely(bin->listed))
+        return;
+    bin->listed = true;
+    c->filled_bin[c->filled++] = (uint16_t)(bin - c->bin);
+}
+
 /* The owner gives a LIVE block; false: it has to take the slow path, and nothing has changed. */
 static inline bool xs_cache_push(struct xs_cache *c, struct xs_block *block)
 {
@@ -168,6 +178,7 @@ static inline bool xs_cache_push(struct xs_cache *c, struct xs_block *block)
         xs_block_set_state(block, XS_BLOCK_CACHED);
         block->stamp = atomic_load_explicit(c->shared->epoch, memory_order_relaxed);
         block->next_cached = bin->head;
+        xs_cache_list_bin(c, bin);
         bin->head = block;
         bin->count++;
         c->bytes += bytes;
@@ -197,8 +208,8 @@ void xs_cache_make_bin(struct xs_cache *c, uint64_t key, struct xs_cached_list *
 void xs_cache_take_half(struct xs_cache *c, uint64_t key, struct xs_cached_list *out);
 /* Puts blocks of one key into its bin; the bin exists. The owner. */
 void xs_cache_fill(struct xs_cache *c, uint64_t key, struct xs_cached_list *blocks);
-/* Takes the blocks of bins that had no hit since the last call. The owner. */
-void xs_cache_take_stale(struct xs_cache *c, struct xs_cached_list *out);
+/* Takes all blocks. The owner. */
+void xs_cache_take_blocks(struct xs_cache *c, struct xs_cached_list *out);
 /* Takes all blocks, and the counters. Any thread but the owner, or the owner with `own`. */
 void xs_cache_take_all(struct xs_cache *c, bool own, struct xs_cached_list *out,
                        struct xs_cache_counts *counts);

@@ -41,6 +41,7 @@ bool xs_depot_give(struct xs_depot *depot, uint64_t key, struct xs_cached_list *
     if (fits) {
         bin->batch[bin->batches++] = *batch;
         *batch = (struct xs_cached_list){0};
+        atomic_fetch_add_explicit(&depot->batches, 1, memory_order_relaxed);
     }
     xs_lock_release(&shard->lock);
     return fits;
@@ -48,12 +49,16 @@ bool xs_depot_give(struct xs_depot *depot, uint64_t key, struct xs_cached_list *
 
 bool xs_depot_take(struct xs_depot *depot, uint64_t key, struct xs_cached_list *batch)
 {
+    if (!atomic_load_explicit(&depot->batches, memory_order_relaxed))
+        return false;
     struct xs_depot_shard *shard = shard_of(depot, key);
     struct xs_depot_bin *bin = bin_of(shard, key);
     xs_lock_acquire(&shard->lock);
     bool found = bin->batches && bin->key == key;
-    if (found)
+    if (found) {
         *batch = bin->batch[--bin->batches];
+        atomic_fetch_sub_explicit(&depot->batches, 1, memory_order_relaxed);
+    }
     xs_lock_release(&shard->lock);
     return found;
 }
@@ -71,12 +76,16 @@ static void append_all(struct xs_cached_list *out, struct xs_cached_list *batch)
 
 void xs_depot_take_all(struct xs_depot *depot, struct xs_cached_list *out)
 {
+    if (!atomic_load(&depot->batches))
+        return;
     for (unsigned i = 0; i < XS_DEPOT_SHARDS; i++) {
         struct xs_depot_shard *shard = &depot->shard[i];
         xs_lock_acquire(&shard->lock);
         for (unsigned k = 0; k < XS_DEPOT_BINS; k++) {
-            while (shard->bin[k].batches)
+            while (shard->bin[k].batches) {
                 append_all(out, &shard->bin[k].batch[--shard->bin[k].batches]);
+                atomic_fetch_sub_explicit(&depot->batches, 1, memory_order_relaxed);
+            }
         }
         xs_lock_release(&shard->lock);
     }

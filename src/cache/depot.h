@@ -26,6 +26,7 @@ struct xs_depot_shard {
 };
 
 struct xs_depot {
+    _Atomic uint32_t batches; /* in all shards: whether a look is worth a lock */
     struct xs_depot_shard shard[XS_DEPOT_SHARDS];
 };
 

@@ -68,7 +68,7 @@ void xs_account_merge_all(struct xs_device *dev, const struct xs_cache *own)
 static struct pending merge_own(struct xs_device *dev, struct xs_cache *own)
 {
     struct pending others = pending_of_others(dev, own);
-    if (own) {
+    if (own && (XS_READ(own->counts.hits) || XS_READ(own->counts.frees))) {
         struct xs_cache_counts counts;
         xs_cache_take_counts(own, true, &counts);
         merge(dev, &counts, others);

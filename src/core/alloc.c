@@ -27,9 +27,14 @@ void xs_alloc_hand_out(const struct xs_request *request, struct xs_block *block)
     block->cacheable = request->own && request->own->enabled && bytes == request->bytes;
     dev->out_bytes += bytes;
     xs_account_alloc(dev, request->own, request->requested, bytes);
-    xs_addr_map_insert(dev->addresses, &block->addr, xs_block_va(block));
+    xs_addr_map_insert(&dev->addresses, &block->addr, xs_block_va(block));
 }
 
+/*
+ * A block of just the right size is taken as it is. Before a larger one is cut, the thread's cached blocks
+ * join the free ones: they may leave a better fit, and cutting around them is what would cost reserved
+ * memory later.
+ */
 static struct xs_block *best_fit_locked(const struct xs_request *request)
 {
     struct xs_device *dev = request->dev;
@@ -39,36 +44,71 @@ static struct xs_block *best_fit_locked(const struct xs_request *request)
     size_t align = xs_class_alignment(request->bytes, dev->caps.granule);
     xs_cu_ptr va;
     struct xs_block *block = xs_heap_find(heap, request->bytes, align, request->stream, &va);
+    if ((!block || xs_block_bytes(block) != request->bytes) && request->own &&
+        xs_caches_return_own(dev, request->own))
+        block = xs_heap_find(heap, request->bytes, align, request->stream, &va);
     if (!block || !xs_heap_reserve(heap, 2))
         return NULL;
     return xs_heap_take(heap, block, va, request->bytes, request->stream);
 }
 
-struct xs_block *xs_alloc_best_fit(const struct xs_request *request)
+static struct xs_block *best_fit(const struct xs_request *request, uint64_t *counter)
+{
+    struct xs_block *block = best_fit_locked(request);
+    if (block) {
+        xs_alloc_hand_out(request, block);
+        ++*counter;
+    }
+    return block;
+}
+
+struct xs_block *xs_alloc_best_fit(const struct xs_request *request, uint64_t *counter)
 {
     struct xs_device *dev = request->dev;
     xs_lock_acquire(&dev->lock);
-    struct xs_block *block = best_fit_locked(request);
-    if (block)
-        xs_alloc_hand_out(request, block);
+    struct xs_block *block = best_fit(request, counter);
     xs_lock_release(&dev->lock);
     return block;
 }
 
 /* ---- one request ---------------------------------------------------------------------------- */
 
-/* The stream's record. Until end(), it is not to be taken for an unused one. */
+static struct xs_block *from_cache(const struct xs_request *request)
+{
+    struct xs_cache *c = request->own;
+    return c && c->enabled ? xs_cache_pop(c, request->requested, request->stream->index) : NULL;
+}
+
+/* What another thread has freed. Under HEAP. */
+static struct xs_block *from_depot(const struct xs_request *request)
+{
+    struct xs_cache *c = request->own;
+    uint64_t key = xs_cache_key(request->bytes, request->stream->index);
+    if (!c || !c->enabled || !xs_caches_restock(request->dev, c, key))
+        return NULL;
+    request->dev->stats.now.rung_depot++;
+    return from_cache(request);
+}
+
+/*
+ * All that needs no driver, under one hold of HEAP: the stream's record, and a block from the cache (if the
+ * hit only failed for want of the record), the depot or the heap. Without a block the stream is held until
+ * end(), so that it is not taken for an unused one.
+ */
 static enum xseg_result begin(struct xs_request *request, const struct xs_stream_key *key,
-                              xs_cu_stream passed)
+                              xs_cu_stream passed, struct xs_block **block)
 {
     struct xs_device *dev = request->dev;
+    *block = NULL;
     xs_lock_acquire(&dev->lock);
     request->bytes = xs_policy_round(&dev->policy, request->requested);
     request->stream = xs_streams_get(&dev->streams, key);
     if (request->stream) {
-        request->stream->refs++;
         if (request->own)
             xs_caches_know_stream(dev, request->own, passed, request->stream);
+        if (!(*block = from_cache(request)) && !(*block = from_depot(request)) &&
+            !(*block = best_fit(request, &dev->stats.now.rung_best_fit)))
+            request->stream->refs++;
     }
     xs_lock_release(&dev->lock);
     return request->stream ? XSEG_OK : XSEG_ERROR_HOST_MEMORY;
@@ -81,58 +121,17 @@ static void end(struct xs_request *request)
     xs_lock_release(&request->dev->lock);
 }
 
-static void count(struct xs_device *dev, uint64_t *counter)
+/* What lies in other threads' caches is joined with what is free, before memory grows for want of it. */
+static enum xseg_result serve(struct xs_request *request, struct xs_block **block)
 {
-    xs_lock_acquire(&dev->lock);
-    ++*counter;
-    xs_lock_release(&dev->lock);
-}
-
-static struct xs_block *from_cache(const struct xs_request *request)
-{
-    struct xs_cache *c = request->own;
-    return c && c->enabled ? xs_cache_pop(c, request->requested, request->stream->index) : NULL;
-}
-
-static struct xs_block *from_depot(const struct xs_request *request)
-{
-    struct xs_cache *c = request->own;
-    if (!c || !c->enabled ||
-        !xs_caches_restock(request->dev, c, xs_cache_key(request->bytes, request->stream->index)))
-        return NULL;
-    struct xs_block *block = from_cache(request);
-    if (block)
-        count(request->dev, &request->dev->stats.now.rung_depot);
-    return block;
-}
-
-static struct xs_block *from_heap(const struct xs_request *request)
-{
-    struct xs_block *block = xs_alloc_best_fit(request);
-    if (block)
-        count(request->dev, &request->dev->stats.now.rung_best_fit);
-    return block;
-}
-
-/* What lies in caches is joined with what is free, before memory grows for want of it. */
-static struct xs_block *from_flushed_caches(const struct xs_request *request)
-{
-    if (!xs_caches_flush(request->dev))
-        return NULL;
-    struct xs_block *block = xs_alloc_best_fit(request);
-    if (block)
-        count(request->dev, &request->dev->stats.now.rung_flush);
-    return block;
-}
-
-static enum xseg_result serve(const struct xs_request *request, struct xs_block **block)
-{
-    static struct xs_block *(*const sources[])(const struct xs_request *) = {
-        from_cache, from_depot, from_heap, from_flushed_caches};
-    for (unsigned i = 0; i < XS_COUNT_OF(sources); i++)
-        if ((*block = sources[i](request)))
-            return XSEG_OK;
-    return xs_ladder_climb(request, block);
+    struct xs_device *dev = request->dev;
+    enum xseg_result e = XSEG_OK;
+    if (xs_caches_flush(dev))
+        *block = xs_alloc_best_fit(request, &dev->stats.now.rung_flush);
+    if (!*block)
+        e = xs_ladder_climb(request, block);
+    end(request);
+    return e;
 }
 
 static enum xseg_result fill_with_poison(const struct xs_device *dev, const struct xs_block *block,
@@ -157,19 +156,14 @@ enum xseg_result xs_alloc(struct xs_device *dev, size_t bytes, xs_cu_stream hand
                                  .requested = bytes,
                                  .handle = key.handle,
                                  .own = xs_caches_current(dev)};
-    e = begin(&request, &key, handle);
+    struct xs_block *block;
+    e = begin(&request, &key, handle, &block);
+    if (!e && !block)
+        e = serve(&request, &block);
     if (e)
         return e;
-    struct xs_block *block;
-    e = serve(&request, &block);
-    if (!e) {
-        *ptr = (void *)(uintptr_t)xs_block_va(block);
-        e = fill_with_poison(dev, block, handle);
-    }
-    end(&request);
-    if (request.own)
-        xs_caches_drop_stale(dev, request.own);
-    return e;
+    *ptr = (void *)(uintptr_t)xs_block_va(block);
+    return fill_with_poison(dev, block, handle);
 }
 
 /* ---- freeing -------------------------------------------------------------------------------- */
@@ -180,7 +174,7 @@ static enum xseg_result free_locked(struct xs_device *dev, struct xs_block *bloc
 {
     size_t bytes = xs_block_bytes(block);
     bool waits = block->uses != NULL;
-    xs_addr_map_remove(dev->addresses, &block->addr);
+    xs_addr_map_remove(&dev->addresses, &block->addr);
     xs_account_free(dev, own, block->requested, bytes, waits);
     if (waits) {
         xs_waiting_put(dev, block);

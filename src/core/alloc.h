@@ -53,8 +53,8 @@ enum xseg_result xs_alloc_record_stream(struct xs_device *dev, struct xs_block *
 /* A block that a rung has made LIVE is handed out: counted, and found by its address. Under HEAP. */
 void xs_alloc_hand_out(const struct xs_request *request, struct xs_block *block);
 
-/* Best fit for the request, made LIVE and handed out; NULL: none. Takes HEAP. */
-struct xs_block *xs_alloc_best_fit(const struct xs_request *request);
+/* Best fit for the request, made LIVE, handed out and counted; NULL: none. Takes HEAP. */
+struct xs_block *xs_alloc_best_fit(const struct xs_request *request, uint64_t *counter);
 
 /* Whether new requests are served by the expandable heap. Under HEAP. */
 bool xs_alloc_is_expandable(const struct xs_device *dev);

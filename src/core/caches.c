@@ -97,7 +97,7 @@ void xs_caches_forget_streams(struct xs_device *dev)
 
 static void return_block(struct xs_device *dev, struct xs_block *block)
 {
-    xs_addr_map_remove(dev->addresses, &block->addr);
+    xs_addr_map_remove(&dev->addresses, &block->addr);
     dev->out_bytes -= xs_block_bytes(block);
     if (block->stamp > block->stream->last_stamp)
         block->stream->last_stamp = block->stamp;
@@ -145,19 +145,18 @@ bool xs_caches_restock(struct xs_device *dev, struct xs_cache *c, uint64_t key)
     struct xs_cached_list evicted = {0};
     xs_cache_make_bin(c, key, &evicted);
     xs_cache_fill(c, key, &batch);
-    xs_caches_return(dev, &evicted);
+    xs_caches_return_locked(dev, &evicted);
     return true;
 }
 
-#define STALE_EVERY 4096
-
-void xs_caches_drop_stale(struct xs_device *dev, struct xs_cache *c)
+bool xs_caches_return_own(struct xs_device *dev, struct xs_cache *c)
 {
-    if (++c->slow_paths % STALE_EVERY)
-        return;
+    if (!c->bytes)
+        return false;
     struct xs_cached_list blocks = {0};
-    xs_cache_take_stale(c, &blocks);
-    xs_caches_return(dev, &blocks);
+    xs_cache_take_blocks(c, &blocks);
+    xs_caches_return_locked(dev, &blocks);
+    return true;
 }
 
 /* CACHES is held until the counts are merged, so that no reading misses them. */

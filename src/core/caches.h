@@ -30,10 +30,10 @@ void xs_caches_return(struct xs_device *dev, struct xs_cached_list *blocks);
 
 /* Room in the calling thread's cache for a block of this key, if need be at other blocks' cost. */
 void xs_caches_make_room(struct xs_device *dev, struct xs_cache *c, uint64_t key);
-/* Blocks of the key from the depot into the cache; false: there are none. */
+/* Blocks of the key from the depot into the cache; false: there are none. Under HEAP. */
 bool xs_caches_restock(struct xs_device *dev, struct xs_cache *c, uint64_t key);
-/* Now and then: what a thread has not used for long goes back. */
-void xs_caches_drop_stale(struct xs_device *dev, struct xs_cache *c);
+/* The calling thread's cache is emptied. Under HEAP. Returns whether there was anything in it. */
+bool xs_caches_return_own(struct xs_device *dev, struct xs_cache *c);
 
 /* All threads' caches and the depot are emptied. Returns whether there was anything. */
 bool xs_caches_flush(struct xs_device *dev);

@@ -64,12 +64,12 @@ static void destroy_heaps(struct xs_device *dev)
         xs_heap_destroy(&dev->classic[i]);
     xs_slab_destroy(&dev->records);
     xs_slab_destroy(&dev->uses);
+    xs_addr_map_destroy(&dev->addresses);
     if (dev->depot)
         xs_meta_unmap(dev->depot, sizeof(*dev->depot));
 }
 
-enum xseg_result xs_device_open(struct xs_device *dev, int ordinal, const struct xs_policy *policy,
-                                struct xs_addr_map *addresses)
+enum xseg_result xs_device_open(struct xs_device *dev, int ordinal, const struct xs_policy *policy)
 {
     memset(dev, 0, sizeof(*dev));
     enum xseg_result e = xs_caps_query(ordinal, &dev->caps);
@@ -78,12 +78,11 @@ enum xseg_result xs_device_open(struct xs_device *dev, int ordinal, const struct
     xs_slab_init_keeping(&dev->records, sizeof(struct xs_block), sizeof(struct xs_addr_node));
     xs_slab_init(&dev->uses, sizeof(struct xs_use));
     dev->depot = xs_meta_map(sizeof(*dev->depot));
-    if (!init_heaps(dev) || !dev->depot) {
+    if (!init_heaps(dev) || !dev->depot || !xs_addr_map_init(&dev->addresses)) {
         destroy_heaps(dev);
         return xs_fail(XSEG_ERROR_HOST_MEMORY, "no host memory for device %d", ordinal);
     }
     dev->context.device = dev->caps.device;
-    dev->addresses = addresses;
     dev->no_vmm = !dev->caps.vmm;
     dev->policy = *policy;
     atomic_store(&dev->poison, policy->poison);
@@ -104,20 +103,28 @@ enum xseg_result xs_device_open(struct xs_device *dev, int ordinal, const struct
     return XSEG_OK;
 }
 
-static void close_expandable(struct xs_device *dev)
+static void close_segment(struct xs_segment *segment)
 {
-    XS_LIST_FOR_EACH_SAFE(link, &dev->expandable.segments) {
-        struct xs_segment *segment = XS_CONTAINER_OF(link, struct xs_segment, link);
-        for (xs_cu_ptr va = segment->base; va < segment->base + segment->bytes;) {
+    xs_cu_ptr done = segment->base; /* an extent may reach into the next block */
+    XS_LIST_FOR_EACH(place, &segment->blocks) {
+        const struct xs_block *block = xs_block_of_place(place);
+        if (xs_block_state_of(block) == XS_BLOCK_HOLE)
+            continue;
+        for (xs_cu_ptr va = xs_block_va(block) > done ? xs_block_va(block) : done;
+             va < xs_block_end(block);) {
             struct xs_extent *e = xs_segment_extent_at(segment, va);
-            va += e ? e->bytes : segment->granule;
-            if (!e)
-                continue;
+            va = done = e->va + e->bytes;
             xs_segment_unmap(e->va, e->bytes);
             xs_cu_mem_release(e->mem);
         }
-        xs_segment_unreserve(segment);
     }
+    xs_segment_unreserve(segment);
+}
+
+static void close_expandable(struct xs_device *dev)
+{
+    XS_LIST_FOR_EACH_SAFE(link, &dev->expandable.segments)
+        close_segment(XS_CONTAINER_OF(link, struct xs_segment, link));
     struct xs_extent *e;
     while ((e = xs_extent_largest_idle(&dev->extents, SIZE_MAX))) {
         xs_extent_take_idle(&dev->extents, e);
@@ -169,6 +176,17 @@ void xs_device_apply(struct xs_device *dev, const struct xs_policy *policy)
     xs_lock_release(&dev->lock);
     xs_lock_release(&dev->growth);
     xs_caches_flush(dev); /* what the old policy let in */
+}
+
+struct xs_block *xs_device_find(struct xs_device *dev, const void *ptr, bool sure)
+{
+    struct xs_addr_node *node = xs_addr_map_find(&dev->addresses, (uintptr_t)ptr);
+    if (!node && sure) {
+        xs_lock_acquire(&dev->lock);
+        node = xs_addr_map_find_locked(&dev->addresses, (uintptr_t)ptr);
+        xs_lock_release(&dev->lock);
+    }
+    return node ? XS_CONTAINER_OF(node, struct xs_block, addr) : NULL;
 }
 
 /* Streams that the caller vouches for can be asked; others had to be announced (xseg_capture()). */
@@ -268,8 +286,8 @@ static void read_heap(const struct xs_device *dev, const struct xs_heap *heap,
                       struct xseg_stats *out)
 {
     for (uint32_t index = 0; index < heap->trees; index++) {
-        struct xs_tree_node *node = xs_tree_first(&heap->free[index]);
-        for (; node; node = xs_tree_next(&heap->free[index], node)) {
+        struct xs_tree_node *node = xs_bins_first(&heap->free[index]);
+        for (; node; node = xs_bins_next(&heap->free[index], node)) {
             const struct xs_block *block = xs_block_of_node(node);
             out->largest_free_bytes = xs_max(out->largest_free_bytes, xs_block_bytes(block));
             if (heap == &dev->expandable)

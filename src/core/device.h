@@ -30,7 +30,6 @@ struct xs_device {
     /* Set when the device is opened, never changed. */
     struct xs_caps caps;
     struct xs_context context;
-    struct xs_addr_map *addresses; /* the runtime's, shared by all devices */
 
     struct xs_cache_shared cache_shared;
     struct xs_depot *depot;  /* has its own locks */
@@ -47,6 +46,7 @@ struct xs_device {
 
     struct xs_lock lock; /* rank HEAP */
     /* Guarded by lock. */
+    struct xs_addr_map addresses; /* LIVE and CACHED blocks; lookups take no lock */
     struct xs_policy policy;
     size_t limit_bytes; /* SIZE_MAX: none */
     bool no_vmm;        /* the device has none, or address space cannot be had: classic mode */
@@ -62,10 +62,13 @@ struct xs_device {
     struct xs_stats stats;
 };
 
-enum xseg_result xs_device_open(struct xs_device *dev, int ordinal, const struct xs_policy *policy,
-                                struct xs_addr_map *addresses);
+enum xseg_result xs_device_open(struct xs_device *dev, int ordinal, const struct xs_policy *policy);
 /* All work of the GPU is done; everything goes back to the driver. */
 void xs_device_close(struct xs_device *dev);
+
+/* The block that begins at the address, whatever its state; `sure`: also if another thread is changing the
+ * map, at the price of the lock. */
+struct xs_block *xs_device_find(struct xs_device *dev, const void *ptr, bool sure);
 
 /* A policy for new requests; the limit of the policy replaces the device's where it names one. */
 void xs_device_apply(struct xs_device *dev, const struct xs_policy *policy);

@@ -58,9 +58,10 @@ static void count(struct climb *c, uint64_t *counter)
     xs_lock_release(&c->dev->lock);
 }
 
-static bool search_again(struct climb *c)
+/* Looks in the heap once more, after something has changed. */
+static bool search_again(struct climb *c, uint64_t *counter)
 {
-    c->block = xs_alloc_best_fit(c->request);
+    c->block = xs_alloc_best_fit(c->request, counter);
     return c->block != NULL;
 }
 
@@ -74,8 +75,7 @@ static enum xseg_result rung_poll(struct climb *c)
         return e;
     if (progress)
         xs_device_settle(c->dev, c->request->stream);
-    if (search_again(c))
-        count(c, &c->dev->stats.now.rung_poll);
+    search_again(c, &c->dev->stats.now.rung_poll);
     return XSEG_OK;
 }
 
@@ -172,7 +172,7 @@ static enum xseg_result grow_expandable(struct climb *c)
         if (wait) {
             if (!wait_for_fence(c))
                 return XSEG_ERROR_OUT_OF_MEMORY;
-            if (search_again(c))
+            if (search_again(c, &dev->stats.now.rung_wait))
                 return XSEG_OK;
         } else if (e == XSEG_ERROR_NOT_SUPPORTED) {
             e = add_segment(c);
@@ -237,21 +237,19 @@ static enum xseg_result rung_borrow(struct climb *c)
     if (e || !epoch)
         return e;
     adopt(c, epoch);
-    if (search_again(c))
-        count(c, &c->dev->stats.now.rung_borrow);
+    search_again(c, &c->dev->stats.now.rung_borrow);
     return XSEG_OK;
 }
 
 static enum xseg_result rung_wait(struct climb *c)
 {
     enum xseg_result e = XSEG_ERROR_OUT_OF_MEMORY;
-    while (e == XSEG_ERROR_OUT_OF_MEMORY && !c->block && wait_for_fence(c)) {
-        if (!search_again(c))
-            e = grow(c);
-        if (c->block) {
+    while (e == XSEG_ERROR_OUT_OF_MEMORY && wait_for_fence(c)) {
+        if (search_again(c, &c->dev->stats.now.rung_wait))
+            return XSEG_OK;
+        e = grow(c);
+        if (c->block)
             count(c, &c->dev->stats.now.rung_wait);
-            e = XSEG_OK;
-        }
     }
     return e;
 }

@@ -13,9 +13,9 @@ static struct {
     /* Atomic: a device is published once it is open, and taken back only by shutdown. */
     _Atomic(struct xs_device *) device[XS_DEVICE_LIMIT];
     _Atomic bool started;
+    _Atomic int highest; /* ordinal of an open device */
     _Atomic bool over; /* in a forked child */
     struct xs_device *dead[XS_DEVICE_LIMIT];
-    struct xs_addr_map addresses;
     struct xs_lock lock; /* rank START */
     /* Guarded by lock. */
     struct xs_policy policy;
@@ -85,8 +85,6 @@ static enum xseg_result start_locked(void)
         e = xs_driver_load(NULL);
     if (e)
         return e;
-    if (!xs_addr_map_init(&runtime.addresses))
-        return xs_fail(XSEG_ERROR_HOST_MEMORY, "no host memory for the map of addresses");
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, watch_forks);
     xs_thread_on_exit(xs_caches_thread_exit);
@@ -101,12 +99,14 @@ static enum xseg_result open_locked(int ordinal)
     struct xs_device *dev = xs_meta_map(sizeof(*dev));
     if (!dev)
         return xs_fail(XSEG_ERROR_HOST_MEMORY, "no host memory for device %d", ordinal);
-    enum xseg_result e = xs_device_open(dev, ordinal, &runtime.policy, &runtime.addresses);
+    enum xseg_result e = xs_device_open(dev, ordinal, &runtime.policy);
     if (e) {
         xs_meta_unmap(dev, sizeof(*dev));
         return e;
     }
     atomic_store_explicit(&runtime.device[ordinal], dev, memory_order_release);
+    if (ordinal > atomic_load(&runtime.highest))
+        atomic_store(&runtime.highest, ordinal);
     return XSEG_OK;
 }
 
@@ -147,12 +147,19 @@ enum xseg_result xs_runtime_device(int ordinal, struct xs_device **dev)
     return e;
 }
 
+/* Each device has its map. Nobody asks for certainty before all have been asked without. */
 struct xs_block *xs_runtime_find(const void *ptr)
 {
-    if (!atomic_load_explicit(&runtime.started, memory_order_acquire))
-        return NULL;
-    struct xs_addr_node *node = xs_addr_map_find(&runtime.addresses, (uintptr_t)ptr);
-    return node ? XS_CONTAINER_OF(node, struct xs_block, addr) : NULL;
+    int highest = atomic_load_explicit(&runtime.highest, memory_order_acquire);
+    for (int sure = 0; sure <= 1; sure++) {
+        for (int i = 0; i <= highest; i++) {
+            struct xs_device *dev = xs_runtime_open_device(i);
+            struct xs_block *block = dev ? xs_device_find(dev, ptr, sure) : NULL;
+            if (xs_likely(block != NULL))
+                return block;
+        }
+    }
+    return NULL;
 }
 
 /* ---- policy and driver ---------------------------------------------------------------------- */
@@ -223,8 +230,8 @@ enum xseg_result xs_runtime_shutdown(void)
         atomic_store(&runtime.device[i], NULL);
         xs_meta_unmap(dev, sizeof(*dev));
     }
-    if (!e && atomic_exchange(&runtime.started, false))
-        xs_addr_map_destroy(&runtime.addresses);
+    if (!e)
+        atomic_store(&runtime.started, false);
     xs_lock_release(&runtime.lock);
     return e;
 }

@@ -1,5 +1,5 @@
 /*
- * The one global: the devices in use, the policy, the map from address to block.
+ * The one global: the devices in use and the policy.
  *
  * Starts at first use: the driver is loaded and the policy read then, a device is opened when memory is
  * first asked of it. Thread-safe.

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#define TREES_BYTES (XS_STREAM_INDEX_LIMIT * sizeof(struct xs_tree))
+#define BINS_BYTES (XS_STREAM_INDEX_LIMIT * sizeof(struct xs_bins))
 
 bool xs_heap_init(struct xs_heap *heap, struct xs_slab *records)
 {
@@ -10,15 +10,18 @@ bool xs_heap_init(struct xs_heap *heap, struct xs_slab *records)
     heap->records = records;
     xs_list_init(&heap->segments);
     xs_list_init(&heap->holes);
-    heap->free = xs_meta_map(TREES_BYTES);
+    heap->free = xs_meta_map_sparse(BINS_BYTES);
     heap->trees = 1;
+    xs_meta_count((int64_t)sizeof(struct xs_bins));
     return heap->free != NULL;
 }
 
 void xs_heap_destroy(struct xs_heap *heap)
 {
-    if (heap->free)
-        xs_meta_unmap(heap->free, TREES_BYTES);
+    if (heap->free) {
+        xs_meta_count(-(int64_t)(heap->trees * sizeof(struct xs_bins)));
+        xs_meta_unmap_sparse(heap->free, BINS_BYTES);
+    }
     heap->free = NULL;
 }
 
@@ -89,16 +92,18 @@ static uint32_t tree_index(const struct xs_block *block)
 static void insert_free(struct xs_heap *heap, struct xs_block *block)
 {
     uint32_t index = tree_index(block);
-    if (index >= heap->trees)
+    if (xs_unlikely(index >= heap->trees)) {
+        xs_meta_count((int64_t)((index + 1 - heap->trees) * sizeof(struct xs_bins)));
         heap->trees = index + 1;
+    }
     xs_block_set_state(block, XS_BLOCK_FREE);
-    xs_tree_insert(&heap->free[index], &block->node);
+    xs_bins_insert(&heap->free[index], &block->node);
     heap->free_bytes += xs_block_bytes(block);
 }
 
 static void remove_free(struct xs_heap *heap, struct xs_block *block)
 {
-    xs_tree_remove(&heap->free[tree_index(block)], &block->node);
+    xs_bins_remove(&heap->free[tree_index(block)], &block->node);
     heap->free_bytes -= xs_block_bytes(block);
     xs_block_set_state(block, XS_BLOCK_BUSY);
 }
@@ -134,10 +139,10 @@ static xs_cu_ptr align_up(xs_cu_ptr va, size_t align)
     return (va + align - 1) & ~(xs_cu_ptr)(align - 1);
 }
 
-static struct xs_tree_node *aligned_fit(const struct xs_tree *tree, size_t bytes, size_t align)
+static struct xs_tree_node *aligned_fit(const struct xs_bins *tree, size_t bytes, size_t align)
 {
-    struct xs_tree_node *node = xs_tree_at_least(tree, bytes, 0);
-    for (unsigned i = 0; node && i < ALIGNED_TRIES; i++, node = xs_tree_next(tree, node))
+    struct xs_tree_node *node = xs_bins_at_least(tree, bytes, 0);
+    for (unsigned i = 0; node && i < ALIGNED_TRIES; i++, node = xs_bins_next(tree, node))
         if (align_up(node->va, align) + bytes <= node->va + node->size)
             return node;
     return NULL;
@@ -152,13 +157,13 @@ static struct xs_tree_node *smaller(struct xs_tree_node *own, struct xs_tree_nod
 struct xs_block *xs_heap_find(const struct xs_heap *heap, size_t bytes, size_t align,
                               const struct xs_stream *stream, xs_cu_ptr *va)
 {
-    const struct xs_tree *own = &heap->free[stream->index], *idle = &heap->free[0];
+    const struct xs_bins *own = &heap->free[stream->index], *idle = &heap->free[0];
     struct xs_tree_node *node = NULL;
     if (align > 1)
         node = smaller(aligned_fit(own, bytes, align), aligned_fit(idle, bytes, align));
     if (node)
         *va = align_up(node->va, align);
-    else if ((node = smaller(xs_tree_at_least(own, bytes, 0), xs_tree_at_least(idle, bytes, 0))))
+    else if ((node = smaller(xs_bins_at_least(own, bytes, 0), xs_bins_at_least(idle, bytes, 0))))
         *va = node->va;
     return xs_block_of_node(node);
 }
@@ -197,8 +202,8 @@ static bool applies(const struct handover *h, const struct xs_block *block)
 static bool hand_over_tree(struct xs_heap *heap, uint32_t index, const struct handover *h)
 {
     bool any = false;
-    struct xs_tree *tree = &heap->free[index];
-    struct xs_block *block = xs_block_of_node(xs_tree_first(tree));
+    struct xs_bins *tree = &heap->free[index];
+    struct xs_block *block = xs_block_of_node(xs_bins_first(tree));
     while (block) {
         /* Joining takes neighbours away, so the walk goes on by key. */
         uint64_t bytes = xs_block_bytes(block), va = xs_block_va(block);
@@ -207,7 +212,7 @@ static bool hand_over_tree(struct xs_heap *heap, uint32_t index, const struct ha
             xs_heap_put(heap, block, h->stream, h->stamp);
             any = true;
         }
-        block = xs_block_of_node(xs_tree_at_least(tree, bytes, va + 1));
+        block = xs_block_of_node(xs_bins_at_least(tree, bytes, va + 1));
     }
     return any;
 }

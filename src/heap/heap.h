@@ -11,7 +11,7 @@
 #include "base/base.h"
 #include "base/list.h"
 #include "base/meta.h"
-#include "base/tree.h"
+#include "base/bins.h"
 #include "heap/block.h"
 #include "vmm/fence.h"
 #include "vmm/segment.h"
@@ -22,7 +22,7 @@ struct xs_heap {
     struct xs_slab *records;  /* struct xs_block, shared by the device's heaps */
     struct xs_list segments;  /* by address of the record: order of creation */
     struct xs_list holes;     /* HOLE blocks, newest first */
-    struct xs_tree *free;     /* FREE blocks by stream index; [0]: idle ones */
+    struct xs_bins *free;     /* FREE blocks by stream index; [0]: idle ones. Pages come when touched */
     uint32_t trees;           /* indexes in use: [0, trees) */
     size_t free_bytes;
     uint32_t searches; /* classic: the clock of garbage collection */

@@ -95,7 +95,7 @@
       "Keep freed blocks in a cache of each thread, to be handed out again as they are; auto: "    \
       "where segments are expandable.")                                                            \
     X(cache_blocks, "cache_blocks",                                                                \
-      COUNT, "256", "[1, 65536]", "", KEEP, LIVE,                                                  \
+      COUNT, "256", "[1, 65535]", "", KEEP, LIVE,                                                  \
       "Most blocks of one size and stream in a thread's cache; more go to other threads.")         \
     X(cache_bytes, "cache_bytes",                                                                  \
       SIZE, "unlimited", "[0, )", "unlimited", KEEP, LIVE,                                         \
