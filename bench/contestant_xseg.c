@@ -49,14 +49,6 @@ static bool limit(size_t bytes)
     return check("xseg_set_limit", xseg_set_limit(DEVICE, bytes));
 }
 
-enum xseg_result xseg_record_stream(void *ptr, xseg_stream stream);
-__attribute__((weak)) enum xseg_result xseg_record_stream(void *ptr, xseg_stream stream)
-{
-    (void)ptr;
-    (void)stream;
-    return XSEG_OK;
-}
-
 static bool used_on(void *ptr, xseg_stream stream)
 {
     return check("xseg_record_stream", xseg_record_stream(ptr, stream));

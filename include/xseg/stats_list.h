@@ -18,8 +18,11 @@
     V(limit_bytes, "bytes", "most that may be reserved; 2^64-1 where no limit is set")             \
     V(address_bytes, "bytes", "address space reserved; it is not memory")                          \
     V(metadata_bytes, "bytes", "host memory of the allocator's own records")                       \
+    V(metadata_bytes_per_block, "bytes", "the same for each block record in use")                  \
+    V(metadata_bytes_per_gib, "bytes", "the same for each GiB reserved")                           \
     V(largest_free_bytes, "bytes", "largest request served now without new memory or mapping")     \
-    V(frag_free_bytes, "bytes", "cause of reserved - allocated: free, in extents that hold nothing live") \
+    V(frag_cache_bytes, "bytes", "cause of reserved - allocated: in the block caches of threads")  \
+    V(frag_free_bytes, "bytes", "cause: free, in extents that hold nothing live") \
     V(frag_idle_bytes, "bytes", "cause: extents that are not mapped anywhere")                     \
     V(frag_pinned_bytes, "bytes", "cause: free, but in an extent that a live block pins")          \
     V(frag_split_bytes, "bytes", "cause: free remainders of classic segments that are partly live") \
@@ -27,10 +30,14 @@
     V(frag_waiting_bytes, "bytes", "cause: freed, and the GPU may still be using it (active - allocated)") \
     C(alloc_retries, "times", "requests that had to give cached memory back to be served")         \
     C(out_of_memory, "times", "requests refused for want of memory")                               \
+    C(cache_hits, "times", "served by the thread's block cache")                                   \
+    C(rung_depot, "times", "served by what another thread had freed")                              \
     C(rung_best_fit, "times", "served by a free block")                                            \
+    C(rung_flush, "times", "served by a free block once all caches had been emptied")              \
     C(rung_poll, "times", "served by a block whose fence had passed when it was looked at")        \
     C(rung_map, "times", "served by mapping idle extents or moving them")                          \
     C(rung_create, "times", "served with at least one new extent or segment")                      \
+    C(rung_borrow, "times", "served by making the stream wait, on the GPU, for other streams")     \
     C(rung_wait, "times", "served after waiting for the GPU")                                      \
     C(rung_release, "times", "served after giving cached memory back to the driver")               \
     C(extents_moved, "extents", "extents unmapped at one address and mapped at another")           \

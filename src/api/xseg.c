@@ -14,21 +14,48 @@
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-enum xseg_result xseg_malloc(void **ptr, size_t bytes, int device, xseg_stream stream)
+static struct xs_cache *own_cache(int device)
 {
-    if (!ptr)
-        return xs_fail(XSEG_ERROR_INVALID_VALUE, "xseg_malloc: ptr is NULL");
+    const struct xs_thread *t = xs_thread_current;
+    return xs_likely(t && (unsigned)device < XS_DEVICE_LIMIT) ? t->cache[device] : NULL;
+}
+
+static enum xseg_result malloc_slow(void **ptr, size_t bytes, int device, xseg_stream stream)
+{
     if (!bytes) {
         *ptr = NULL;
         return XSEG_OK;
     }
     struct xs_device *dev;
     enum xseg_result e = xs_runtime_device(device, &dev);
-    return e ? e : xs_alloc(dev, bytes, stream, ptr);
+    if (e)
+        return e;
+    if (device == XSEG_CURRENT_DEVICE) {
+        struct xs_block *block = xs_alloc_hit(own_cache(dev->caps.ordinal), bytes, stream);
+        if (block) {
+            *ptr = (void *)(uintptr_t)xs_block_va(block);
+            return XSEG_OK;
+        }
+    }
+    return xs_alloc(dev, bytes, stream, ptr);
 }
 
+enum xseg_result xseg_malloc(void **ptr, size_t bytes, int device, xseg_stream stream)
+{
+    if (xs_unlikely(!ptr))
+        return xs_fail(XSEG_ERROR_INVALID_VALUE, "xseg_malloc: ptr is NULL");
+    struct xs_block *block = bytes ? xs_alloc_hit(own_cache(device), bytes, stream) : NULL;
+    if (xs_unlikely(!block))
+        return malloc_slow(ptr, bytes, device, stream);
+    *ptr = (void *)(uintptr_t)xs_block_va(block);
+    return XSEG_OK;
+}
+
+/* After the driver is gone, and in a forked child, frees have nothing left to do. */
 static enum xseg_result unknown_pointer(const char *call, const void *ptr)
 {
+    if (xs_runtime_is_over())
+        return XSEG_OK;
     return xs_fail(XSEG_ERROR_UNKNOWN_POINTER,
                    "%s: %p is not the start of a live allocation of xseg", call, ptr);
 }
@@ -38,13 +65,33 @@ enum xseg_result xseg_free(void *ptr)
     if (!ptr)
         return XSEG_OK;
     struct xs_block *block = xs_runtime_find(ptr);
-    return block ? xs_free(block->heap->owner, block) : unknown_pointer("xseg_free", ptr);
+    if (xs_unlikely(!block))
+        return unknown_pointer("xseg_free", ptr);
+    if (xs_likely(xs_free_hit(own_cache(block->device), block)))
+        return XSEG_OK;
+    return xs_free(block->heap->owner, block);
+}
+
+enum xseg_result xseg_free_async(void *ptr, xseg_stream stream)
+{
+    if (!ptr)
+        return XSEG_OK;
+    struct xs_block *block = xs_runtime_find(ptr);
+    return block ? xs_free_on(block->heap->owner, block, stream)
+                 : unknown_pointer("xseg_free_async", ptr);
+}
+
+enum xseg_result xseg_record_stream(void *ptr, xseg_stream stream)
+{
+    struct xs_block *block = xs_runtime_find(ptr);
+    return block ? xs_alloc_record_stream(block->heap->owner, block, stream)
+                 : unknown_pointer("xseg_record_stream", ptr);
 }
 
 enum xseg_result xseg_pointer_sizes(const void *ptr, size_t *requested, size_t *allocated)
 {
     const struct xs_block *block = xs_runtime_find(ptr);
-    if (!block)
+    if (!block || xs_block_state_of(block) != XS_BLOCK_LIVE)
         return unknown_pointer("xseg_pointer_sizes", ptr);
     if (requested)
         *requested = block->requested;
@@ -97,7 +144,7 @@ enum xseg_result xseg_memory_info(int device, size_t *free_bytes, size_t *total_
         return e;
     struct xseg_stats s;
     xs_device_read_stats(dev, &s);
-    free_now += s.frag_free_bytes + s.frag_idle_bytes;
+    free_now += s.frag_free_bytes + s.frag_idle_bytes + s.frag_cache_bytes;
     if (s.limit_bytes != UINT64_MAX) {
         total = xs_min(total, s.limit_bytes);
         size_t live = s.active_bytes.current;
@@ -108,6 +155,33 @@ enum xseg_result xseg_memory_info(int device, size_t *free_bytes, size_t *total_
     if (total_bytes)
         *total_bytes = total;
     return XSEG_OK;
+}
+
+/* ---- streams -------------------------------------------------------------------------------- */
+
+enum xseg_result xseg_stream_register(int device, xseg_stream stream)
+{
+    struct xs_device *dev;
+    enum xseg_result e = xs_runtime_device(device, &dev);
+    return e ? e : xs_caches_trust_stream(dev, stream, true);
+}
+
+enum xseg_result xseg_stream_unregister(int device, xseg_stream stream)
+{
+    struct xs_device *dev;
+    enum xseg_result e = xs_runtime_device(device, &dev);
+    if (!e)
+        e = xs_caches_trust_stream(dev, stream, false);
+    return e ? e : xs_device_close_stream(dev, stream);
+}
+
+enum xseg_result xseg_capture(int device, int begins)
+{
+    struct xs_device *dev;
+    enum xseg_result e = xs_runtime_device(device, &dev);
+    if (!e)
+        atomic_fetch_add(&dev->captures, begins ? 1 : -1);
+    return e;
 }
 
 /* ---- limits --------------------------------------------------------------------------------- */
@@ -190,8 +264,12 @@ enum xseg_result xseg_get_stats(int device, struct xseg_stats *stats)
     memset(&full, 0, sizeof(full));
     full.device = ordinal;
     full.limit_bytes = UINT64_MAX;
+    const struct xs_device *dead = xs_runtime_dead_device(ordinal);
     if (dev)
         xs_device_read_stats(dev, &full);
+    else if (dead)
+        full = dead->stats.now;
+    full.size = sizeof(full);
     xs_stats_copy_out(&full, stats, stats->size);
     return XSEG_OK;
 }

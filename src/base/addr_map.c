@@ -3,7 +3,7 @@
 #include "base/meta.h"
 
 #define FIRST_BUCKETS ((size_t)1 << 12)
-/* A walk beside a writer can hop onto another chain; past this many steps the lock decides. */
+/* A walk beside a writer can hop onto another chain; past this many steps it gives up. */
 #define MAX_STEPS 64
 
 struct xs_addr_table {
@@ -38,7 +38,6 @@ static size_t bucket_count(const struct xs_addr_table *table)
 
 bool xs_addr_map_init(struct xs_addr_map *map)
 {
-    xs_lock_init(&map->lock, XS_RANK_ADDRESS);
     map->count = 0;
     struct xs_addr_table *table = make_table(FIRST_BUCKETS, NULL);
     atomic_store(&map->table, table);
@@ -53,7 +52,6 @@ void xs_addr_map_destroy(struct xs_addr_map *map)
         xs_meta_unmap(table, table->bytes);
         table = smaller;
     }
-    xs_lock_destroy(&map->lock);
 }
 
 static void link_node(struct xs_addr_table *table, struct xs_addr_node *node, uint64_t va)
@@ -83,19 +81,16 @@ static void grow(struct xs_addr_map *map, struct xs_addr_table *old)
 
 void xs_addr_map_insert(struct xs_addr_map *map, struct xs_addr_node *node, uint64_t va)
 {
-    xs_lock_acquire(&map->lock);
     struct xs_addr_table *table = atomic_load_explicit(&map->table, memory_order_relaxed);
     if (++map->count > bucket_count(table)) {
         grow(map, table);
         table = atomic_load_explicit(&map->table, memory_order_relaxed);
     }
     link_node(table, node, va);
-    xs_lock_release(&map->lock);
 }
 
 void xs_addr_map_remove(struct xs_addr_map *map, struct xs_addr_node *node)
 {
-    xs_lock_acquire(&map->lock);
     struct xs_addr_table *table = atomic_load_explicit(&map->table, memory_order_relaxed);
     uint64_t va = atomic_load_explicit(&node->va, memory_order_relaxed);
     _Atomic(struct xs_addr_node *) *link = bucket_of(table, va);
@@ -105,7 +100,6 @@ void xs_addr_map_remove(struct xs_addr_map *map, struct xs_addr_node *node)
                           memory_order_release);
     atomic_store_explicit(&node->va, 0, memory_order_relaxed);
     map->count--;
-    xs_lock_release(&map->lock);
 }
 
 static struct xs_addr_node *walk(struct xs_addr_table *table, uint64_t va, size_t max_steps)
@@ -119,16 +113,13 @@ static struct xs_addr_node *walk(struct xs_addr_table *table, uint64_t va, size_
     return NULL;
 }
 
-struct xs_addr_node *xs_addr_map_find(struct xs_addr_map *map, uint64_t va)
+struct xs_addr_node *xs_addr_map_find(const struct xs_addr_map *map, uint64_t va)
 {
-    if (!va) /* the address of no record, and what a removed node carries */
-        return NULL;
-    struct xs_addr_node *node =
-        walk(atomic_load_explicit(&map->table, memory_order_acquire), va, MAX_STEPS);
-    if (xs_likely(node != NULL))
-        return node;
-    xs_lock_acquire(&map->lock);
-    node = walk(atomic_load_explicit(&map->table, memory_order_relaxed), va, SIZE_MAX);
-    xs_lock_release(&map->lock);
-    return node;
+    /* 0 is the address of no record, and what a removed node carries. */
+    return va ? walk(atomic_load_explicit(&map->table, memory_order_acquire), va, MAX_STEPS) : NULL;
+}
+
+struct xs_addr_node *xs_addr_map_find_locked(const struct xs_addr_map *map, uint64_t va)
+{
+    return va ? walk(atomic_load_explicit(&map->table, memory_order_relaxed), va, SIZE_MAX) : NULL;
 }

@@ -1,8 +1,8 @@
 /*
- * From address to record, for every device at once: a chained hash whose nodes live in the records.
+ * From address to record: a chained hash whose nodes live in the records.
  *
- * Lookups take no lock. They may run beside an insert, a removal or a resize; a lookup that finds
- * nothing looks once more under the lock, so an address that is in the map is always found. Records
+ * Writers hold one lock of their own choice. Lookups take none. They may run beside an insert, a removal or
+ * a resize, and may then miss what is there: who must be sure looks once more under the lock. Records
  * must stay readable for ever after (slabs are never unmapped while the map is in use).
  */
 #ifndef XS_BASE_ADDR_MAP_H
@@ -11,7 +11,6 @@
 #include <stdatomic.h>
 
 #include "base/base.h"
-#include "base/lock.h"
 
 struct xs_addr_node {
     _Atomic(struct xs_addr_node *) next;
@@ -19,7 +18,6 @@ struct xs_addr_node {
 };
 
 struct xs_addr_map {
-    struct xs_lock lock; /* rank ADDRESS; guards writers and everything but `table` */
     _Atomic(struct xs_addr_table *) table;
     size_t count;
 };
@@ -30,6 +28,9 @@ void xs_addr_map_destroy(struct xs_addr_map *map);
 /* The address must not be in the map. Never fails: a table that cannot grow gets longer chains. */
 void xs_addr_map_insert(struct xs_addr_map *map, struct xs_addr_node *node, uint64_t va);
 void xs_addr_map_remove(struct xs_addr_map *map, struct xs_addr_node *node);
-struct xs_addr_node *xs_addr_map_find(struct xs_addr_map *map, uint64_t va);
+/* Without the lock: NULL may be wrong. */
+struct xs_addr_node *xs_addr_map_find(const struct xs_addr_map *map, uint64_t va);
+/* Under the lock. */
+struct xs_addr_node *xs_addr_map_find_locked(const struct xs_addr_map *map, uint64_t va);
 
 #endif

@@ -7,6 +7,7 @@
     X(LOAD, true, "loading the driver")                                                            \
     X(GROWTH, true, "one thread at a time changes a device's mappings")                            \
     X(FENCE, true, "a device's events")                                                            \
+    X(CACHES, false, "the list of a device's thread caches")                                       \
     X(HEAP, false, "a device's blocks, extents and counters")                                      \
-    X(ADDRESS, false, "the map from address to block")                                             \
+    X(DEPOT, false, "a shard of a device's depot")                                                 \
     X(META, false, "slabs of records")

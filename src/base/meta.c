@@ -13,22 +13,35 @@ static size_t page_round(size_t bytes)
     return xs_round_up(bytes, 4096);
 }
 
+void *xs_meta_map_sparse(size_t bytes)
+{
+    void *p = mmap(NULL, page_round(bytes), PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+void xs_meta_unmap_sparse(void *p, size_t bytes)
+{
+    munmap(p, page_round(bytes));
+}
+
+void xs_meta_count(int64_t bytes)
+{
+    atomic_fetch_add_explicit(&mapped_bytes, (size_t)bytes, memory_order_relaxed);
+}
+
 void *xs_meta_map(size_t bytes)
 {
-    bytes = page_round(bytes);
-    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                   -1, 0);
-    if (p == MAP_FAILED)
-        return NULL;
-    atomic_fetch_add_explicit(&mapped_bytes, bytes, memory_order_relaxed);
+    void *p = xs_meta_map_sparse(bytes);
+    if (p)
+        xs_meta_count((int64_t)page_round(bytes));
     return p;
 }
 
 void xs_meta_unmap(void *p, size_t bytes)
 {
-    bytes = page_round(bytes);
-    munmap(p, bytes);
-    atomic_fetch_sub_explicit(&mapped_bytes, bytes, memory_order_relaxed);
+    xs_meta_unmap_sparse(p, bytes);
+    xs_meta_count(-(int64_t)page_round(bytes));
 }
 
 size_t xs_meta_bytes(void)
@@ -40,6 +53,17 @@ void xs_slab_init(struct xs_slab *slab, size_t record_bytes)
 {
     memset(slab, 0, sizeof(*slab));
     slab->record_bytes = xs_round_up(record_bytes, 16);
+}
+
+void xs_slab_init_keeping(struct xs_slab *slab, size_t record_bytes, size_t kept_bytes)
+{
+    xs_slab_init(slab, record_bytes);
+    slab->kept_bytes = kept_bytes;
+}
+
+static void **link_of(const struct xs_slab *slab, void *record)
+{
+    return (void **)((char *)record + slab->kept_bytes);
 }
 
 /* The first record's place in a chunk holds the chunk's link. */
@@ -65,35 +89,39 @@ static void *carve(struct xs_slab *slab)
 void *xs_slab_get(struct xs_slab *slab)
 {
     void *record = slab->free;
-    if (record)
-        slab->free = *(void **)record;
-    else
+    if (record) {
+        slab->free = *link_of(slab, record);
+        slab->free_count--;
+    } else {
         record = carve(slab);
+    }
     if (!record)
         return NULL;
     slab->live++;
-    return memset(record, 0, slab->record_bytes);
+    memset(link_of(slab, record), 0, slab->record_bytes - slab->kept_bytes);
+    return record;
+}
+
+static void push(struct xs_slab *slab, void *record)
+{
+    *link_of(slab, record) = slab->free;
+    slab->free = record;
+    slab->free_count++;
 }
 
 void xs_slab_put(struct xs_slab *slab, void *record)
 {
-    *(void **)record = slab->free;
-    slab->free = record;
+    push(slab, record);
     slab->live--;
 }
 
 bool xs_slab_reserve(struct xs_slab *slab, size_t count)
 {
-    size_t have = 0;
-    for (void *p = slab->free; p && have < count; p = *(void **)p)
-        have++;
-    while (have < count) {
+    while (xs_unlikely(slab->free_count < count)) {
         void *record = carve(slab);
         if (!record)
             return false;
-        *(void **)record = slab->free;
-        slab->free = record;
-        have++;
+        push(slab, record);
     }
     return true;
 }
@@ -105,5 +133,5 @@ void xs_slab_destroy(struct xs_slab *slab)
         slab->chunks = *(void **)chunk;
         xs_meta_unmap(chunk, CHUNK_BYTES);
     }
-    xs_slab_init(slab, slab->record_bytes);
+    xs_slab_init_keeping(slab, slab->record_bytes, slab->kept_bytes);
 }

@@ -10,6 +10,10 @@
 /* Zeroed pages, taken from the system when touched. NULL where there are none. Thread-safe. */
 void *xs_meta_map(size_t bytes);
 void xs_meta_unmap(void *p, size_t bytes);
+/* The same for a range of which most will never be touched: not counted; the owner counts what it uses. */
+void *xs_meta_map_sparse(size_t bytes);
+void xs_meta_unmap_sparse(void *p, size_t bytes);
+void xs_meta_count(int64_t bytes);
 /* Bytes in such mappings, for metadata_bytes. */
 size_t xs_meta_bytes(void);
 
@@ -17,14 +21,18 @@ size_t xs_meta_bytes(void);
  * xs_slab_destroy(), so a stale pointer to a record always points to a record of the same kind. */
 struct xs_slab {
     size_t record_bytes;
-    void *free;   /* linked through each record's first word */
+    size_t kept_bytes; /* at a record's beginning: never written by the slab once the record exists */
+    void *free;   /* linked through each record's first word that is not kept */
     void *chunks; /* linked through each chunk's first word */
+    size_t free_count;
     size_t unused_in_chunk;
     size_t live;
 };
 
 void xs_slab_init(struct xs_slab *slab, size_t record_bytes);
-/* Zeroed, or NULL. */
+/* For records whose beginning other threads may still be reading without a lock. */
+void xs_slab_init_keeping(struct xs_slab *slab, size_t record_bytes, size_t kept_bytes);
+/* Zeroed but for the kept bytes, or NULL. */
 void *xs_slab_get(struct xs_slab *slab);
 void xs_slab_put(struct xs_slab *slab, void *record);
 /* Makes the next `count` xs_slab_get() calls succeed. False: no host memory. */

@@ -30,20 +30,19 @@ static void split(struct xs_tree_node *root, const struct xs_tree_node *node,
     *right = NULL;
 }
 
-void xs_tree_insert(struct xs_tree *tree, struct xs_tree_node *node)
+void xs_tree_insert(struct xs_tree_node **root, struct xs_tree_node *node)
 {
-    struct xs_tree_node **link = &tree->root;
+    struct xs_tree_node **link = root;
     uint32_t mine = priority(node);
     while (*link && priority(*link) >= mine)
         link = before(*link, node->size, node->va) ? &(*link)->right : &(*link)->left;
     split(*link, node, &node->left, &node->right);
     *link = node;
-    tree->count++;
 }
 
-void xs_tree_remove(struct xs_tree *tree, struct xs_tree_node *node)
+void xs_tree_remove(struct xs_tree_node **root, struct xs_tree_node *node)
 {
-    struct xs_tree_node **link = &tree->root;
+    struct xs_tree_node **link = root;
     while (*link != node)
         link = before(*link, node->size, node->va) ? &(*link)->right : &(*link)->left;
     struct xs_tree_node *left = node->left, *right = node->right;
@@ -59,13 +58,12 @@ void xs_tree_remove(struct xs_tree *tree, struct xs_tree_node *node)
         }
     }
     *link = left ? left : right;
-    tree->count--;
 }
 
-struct xs_tree_node *xs_tree_at_least(const struct xs_tree *tree, uint64_t size, uint64_t va)
+struct xs_tree_node *xs_tree_at_least(struct xs_tree_node *root, uint64_t size, uint64_t va)
 {
     struct xs_tree_node *best = NULL;
-    for (struct xs_tree_node *n = tree->root; n;) {
+    for (struct xs_tree_node *n = root; n;) {
         if (before(n, size, va)) {
             n = n->right;
         } else {
@@ -76,10 +74,10 @@ struct xs_tree_node *xs_tree_at_least(const struct xs_tree *tree, uint64_t size,
     return best;
 }
 
-struct xs_tree_node *xs_tree_below(const struct xs_tree *tree, uint64_t size, uint64_t va)
+struct xs_tree_node *xs_tree_below(struct xs_tree_node *root, uint64_t size, uint64_t va)
 {
     struct xs_tree_node *best = NULL;
-    for (struct xs_tree_node *n = tree->root; n;) {
+    for (struct xs_tree_node *n = root; n;) {
         if (before(n, size, va)) {
             best = n;
             n = n->right;
@@ -88,9 +86,4 @@ struct xs_tree_node *xs_tree_below(const struct xs_tree *tree, uint64_t size, ui
         }
     }
     return best;
-}
-
-struct xs_tree_node *xs_tree_last(const struct xs_tree *tree)
-{
-    return xs_tree_below(tree, UINT64_MAX, UINT64_MAX);
 }

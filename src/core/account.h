@@ -1,40 +1,30 @@
-/* The counters that every allocation, free and change of reserved memory touches. Under HEAP. */
+/*
+ * The counters that every allocation and free touches. A slow path books on the device's gauges, a hit on
+ * its thread's own counts (cache/cache.h); the sum of both is what is true. Whoever is on a slow path first
+ * adds its own counts, and takes those of other threads into account for the peaks. So peaks are exact for
+ * one thread, and for several within what they hand out and free between two slow paths.
+ *
+ * Under HEAP.
+ */
 #ifndef XS_CORE_ACCOUNT_H
 #define XS_CORE_ACCOUNT_H
 
 #include "core/device.h"
 
-/* cached = reserved - active at every moment, so each change is booked twice. */
-static inline void xs_account_alloc(struct xs_device *dev, size_t requested, size_t bytes)
-{
-    struct xseg_stats *now = &dev->stats.now;
-    xs_gauge_add(&now->requested_bytes, requested);
-    xs_gauge_add(&now->allocated_bytes, bytes);
-    xs_gauge_add(&now->active_bytes, bytes);
-    xs_gauge_sub(&now->cached_bytes, bytes);
-    xs_gauge_add(&now->allocations, 1);
-}
+/* `own`: the calling thread's cache, or NULL. */
+void xs_account_alloc(struct xs_device *dev, struct xs_cache *own, size_t requested, size_t bytes);
+/* waiting: the block stays active until other streams have passed it. */
+void xs_account_free(struct xs_device *dev, struct xs_cache *own, size_t requested, size_t bytes,
+                     bool waiting);
+/* A block that was waiting is so no more. */
+void xs_account_settled(struct xs_device *dev, size_t bytes);
 
-static inline void xs_account_free(struct xs_device *dev, size_t requested, size_t bytes)
-{
-    struct xseg_stats *now = &dev->stats.now;
-    xs_gauge_sub(&now->requested_bytes, requested);
-    xs_gauge_sub(&now->allocated_bytes, bytes);
-    xs_gauge_sub(&now->active_bytes, bytes);
-    xs_gauge_add(&now->cached_bytes, bytes);
-    xs_gauge_sub(&now->allocations, 1);
-}
+void xs_account_reserve(struct xs_device *dev, size_t bytes);
+void xs_account_release(struct xs_device *dev, size_t bytes);
 
-static inline void xs_account_reserve(struct xs_device *dev, size_t bytes)
-{
-    xs_gauge_add(&dev->stats.now.reserved_bytes, bytes);
-    xs_gauge_add(&dev->stats.now.cached_bytes, bytes);
-}
-
-static inline void xs_account_release(struct xs_device *dev, size_t bytes)
-{
-    xs_gauge_sub(&dev->stats.now.reserved_bytes, bytes);
-    xs_gauge_sub(&dev->stats.now.cached_bytes, bytes);
-}
+/* Adds a cache's counts, which the caller has taken out of it. */
+void xs_account_merge(struct xs_device *dev, const struct xs_cache_counts *counts);
+/* Takes the counts of all caches and adds them: the gauges alone are true then. Under CACHES too. */
+void xs_account_merge_all(struct xs_device *dev, const struct xs_cache *own);
 
 #endif

@@ -4,7 +4,7 @@
 #include "core/account.h"
 #include "core/classic.h"
 #include "core/ladder.h"
-#include "driver/driver.h"
+#include "core/waiting.h"
 #include "policy/size_class.h"
 
 bool xs_alloc_is_expandable(const struct xs_device *dev)
@@ -13,14 +13,28 @@ bool xs_alloc_is_expandable(const struct xs_device *dev)
            dev->policy.backend == XS_BACKEND_NATIVE;
 }
 
+/* ---- handing out ---------------------------------------------------------------------------- */
+
 void xs_alloc_hand_out(const struct xs_request *request, struct xs_block *block)
 {
-    xs_assert_held(&request->dev->lock);
+    struct xs_device *dev = request->dev;
+    size_t bytes = xs_block_bytes(block);
+    xs_assert_held(&dev->lock);
     block->requested = request->requested;
-    xs_account_alloc(request->dev, request->requested, xs_block_bytes(block));
-    xs_addr_map_insert(request->dev->addresses, &block->addr, xs_block_va(block));
+    block->device = (uint8_t)dev->caps.ordinal;
+    block->key = xs_cache_key(bytes, block->stream->index);
+    /* A block larger than the request asked for would be found under another size. */
+    block->cacheable = request->own && request->own->enabled && bytes == request->bytes;
+    dev->out_bytes += bytes;
+    xs_account_alloc(dev, request->own, request->requested, bytes);
+    xs_addr_map_insert(&dev->addresses, &block->addr, xs_block_va(block));
 }
 
+/*
+ * A block of just the right size is taken as it is. Before a larger one is cut, the thread's cached blocks
+ * join the free ones: they may leave a better fit, and cutting around them is what would cost reserved
+ * memory later.
+ */
 static struct xs_block *best_fit_locked(const struct xs_request *request)
 {
     struct xs_device *dev = request->dev;
@@ -30,38 +44,72 @@ static struct xs_block *best_fit_locked(const struct xs_request *request)
     size_t align = xs_class_alignment(request->bytes, dev->caps.granule);
     xs_cu_ptr va;
     struct xs_block *block = xs_heap_find(heap, request->bytes, align, request->stream, &va);
+    if ((!block || xs_block_bytes(block) != request->bytes) && request->own &&
+        xs_caches_return_own(dev, request->own))
+        block = xs_heap_find(heap, request->bytes, align, request->stream, &va);
     if (!block || !xs_heap_reserve(heap, 2))
         return NULL;
     return xs_heap_take(heap, block, va, request->bytes, request->stream);
 }
 
-struct xs_block *xs_alloc_best_fit(const struct xs_request *request)
+static struct xs_block *best_fit(const struct xs_request *request, uint64_t *counter)
+{
+    struct xs_block *block = best_fit_locked(request);
+    if (block) {
+        xs_alloc_hand_out(request, block);
+        ++*counter;
+    }
+    return block;
+}
+
+struct xs_block *xs_alloc_best_fit(const struct xs_request *request, uint64_t *counter)
 {
     struct xs_device *dev = request->dev;
     xs_lock_acquire(&dev->lock);
-    struct xs_block *block = best_fit_locked(request);
-    if (block)
-        xs_alloc_hand_out(request, block);
+    struct xs_block *block = best_fit(request, counter);
     xs_lock_release(&dev->lock);
     return block;
 }
 
-/* The stream's record and, where a free block serves, the block. */
+/* ---- one request ---------------------------------------------------------------------------- */
+
+static struct xs_block *from_cache(const struct xs_request *request)
+{
+    struct xs_cache *c = request->own;
+    return c && c->enabled ? xs_cache_pop(c, request->requested, request->stream->index) : NULL;
+}
+
+/* What another thread has freed. Under HEAP. */
+static struct xs_block *from_depot(const struct xs_request *request)
+{
+    struct xs_cache *c = request->own;
+    uint64_t key = xs_cache_key(request->bytes, request->stream->index);
+    if (!c || !c->enabled || !xs_caches_restock(request->dev, c, key))
+        return NULL;
+    request->dev->stats.now.rung_depot++;
+    return from_cache(request);
+}
+
+/*
+ * All that needs no driver, under one hold of HEAP: the stream's record, and a block from the cache (if the
+ * hit only failed for want of the record), the depot or the heap. Without a block the stream is held until
+ * end(), so that it is not taken for an unused one.
+ */
 static enum xseg_result begin(struct xs_request *request, const struct xs_stream_key *key,
-                              struct xs_block **block)
+                              xs_cu_stream passed, struct xs_block **block)
 {
     struct xs_device *dev = request->dev;
+    *block = NULL;
     xs_lock_acquire(&dev->lock);
     request->bytes = xs_policy_round(&dev->policy, request->requested);
     request->stream = xs_streams_get(&dev->streams, key);
-    *block = request->stream ? best_fit_locked(request) : NULL;
-    if (*block) {
-        xs_alloc_hand_out(request, *block);
-        dev->stats.now.rung_best_fit++;
+    if (request->stream) {
+        if (request->own)
+            xs_caches_know_stream(dev, request->own, passed, request->stream);
+        if (!(*block = from_cache(request)) && !(*block = from_depot(request)) &&
+            !(*block = best_fit(request, &dev->stats.now.rung_best_fit)))
+            request->stream->refs++;
     }
-    /* Until the request is served, its stream is not to be taken for an unused one. */
-    if (request->stream)
-        request->stream->refs++;
     xs_lock_release(&dev->lock);
     return request->stream ? XSEG_OK : XSEG_ERROR_HOST_MEMORY;
 }
@@ -73,6 +121,29 @@ static void end(struct xs_request *request)
     xs_lock_release(&request->dev->lock);
 }
 
+/* What lies in other threads' caches is joined with what is free, before memory grows for want of it. */
+static enum xseg_result serve(struct xs_request *request, struct xs_block **block)
+{
+    struct xs_device *dev = request->dev;
+    enum xseg_result e = XSEG_OK;
+    if (xs_caches_flush(dev))
+        *block = xs_alloc_best_fit(request, &dev->stats.now.rung_flush);
+    if (!*block)
+        e = xs_ladder_climb(request, block);
+    end(request);
+    return e;
+}
+
+static enum xseg_result fill_with_poison(const struct xs_device *dev, const struct xs_block *block,
+                                         xs_cu_stream handle)
+{
+    unsigned poison = atomic_load_explicit(&dev->poison, memory_order_relaxed);
+    if (xs_likely(!poison))
+        return XSEG_OK;
+    return xs_driver_result(xs_cu_memset_d8_async(xs_block_va(block), (unsigned char)poison,
+                                                  xs_block_bytes(block), handle));
+}
+
 enum xseg_result xs_alloc(struct xs_device *dev, size_t bytes, xs_cu_stream handle, void **ptr)
 {
     if (bytes >= kRequestMax)
@@ -81,36 +152,105 @@ enum xseg_result xs_alloc(struct xs_device *dev, size_t bytes, xs_cu_stream hand
     enum xseg_result e = xs_stream_identify(handle, &key);
     if (e)
         return e;
-    struct xs_request request = {.dev = dev, .requested = bytes, .handle = key.handle};
+    struct xs_request request = {.dev = dev,
+                                 .requested = bytes,
+                                 .handle = key.handle,
+                                 .own = xs_caches_current(dev)};
     struct xs_block *block;
-    e = begin(&request, &key, &block);
+    e = begin(&request, &key, handle, &block);
+    if (!e && !block)
+        e = serve(&request, &block);
     if (e)
         return e;
-    if (!block)
-        e = xs_ladder_climb(&request, &block);
-    if (!e)
-        *ptr = (void *)(uintptr_t)xs_block_va(block);
-    end(&request);
-    return e;
+    *ptr = (void *)(uintptr_t)xs_block_va(block);
+    return fill_with_poison(dev, block, handle);
 }
 
-enum xseg_result xs_free(struct xs_device *dev, struct xs_block *block)
+/* ---- freeing -------------------------------------------------------------------------------- */
+
+/* To its heap, or to those that wait. Under HEAP; releases it. */
+static enum xseg_result free_locked(struct xs_device *dev, struct xs_block *block,
+                                    struct xs_cache *own)
 {
-    xs_lock_acquire(&dev->lock);
-    if (block->state != XS_BLOCK_LIVE) {
+    size_t bytes = xs_block_bytes(block);
+    bool waits = block->uses != NULL;
+    xs_addr_map_remove(&dev->addresses, &block->addr);
+    xs_account_free(dev, own, block->requested, bytes, waits);
+    if (waits) {
+        xs_waiting_put(dev, block);
         xs_lock_release(&dev->lock);
-        return xs_fail(XSEG_ERROR_UNKNOWN_POINTER, "freed twice at once");
+        return XSEG_OK;
     }
-    xs_addr_map_remove(dev->addresses, &block->addr);
-    xs_account_free(dev, block->requested, xs_block_bytes(block));
-    struct xs_heap *heap = block->heap;
-    if (heap == &dev->classic[XS_CLASSIC_UNCACHED]) {
+    dev->out_bytes -= bytes;
+    if (block->heap == &dev->classic[XS_CLASSIC_UNCACHED]) {
         xs_lock_release(&dev->lock);
         return xs_classic_free_uncached(dev, block);
     }
     uint64_t stamp = xs_fence_stamp(&dev->fences);
     block->stream->last_stamp = stamp;
-    xs_heap_put(heap, block, block->stream, stamp);
+    xs_heap_put(block->heap, block, block->stream, stamp);
     xs_lock_release(&dev->lock);
     return XSEG_OK;
+}
+
+static enum xseg_result freed_twice(const struct xs_block *block)
+{
+    return xs_fail(XSEG_ERROR_UNKNOWN_POINTER, "%p has been freed already",
+                   (void *)(uintptr_t)xs_block_va(block));
+}
+
+enum xseg_result xs_free(struct xs_device *dev, struct xs_block *block)
+{
+    struct xs_cache *own = xs_caches_current(dev);
+    if (own && own->enabled && block->cacheable &&
+        xs_block_state_of(block) == XS_BLOCK_LIVE) {
+        xs_caches_make_room(dev, own, block->key);
+        if (xs_free_hit(own, block))
+            return XSEG_OK;
+    }
+    fill_with_poison(dev, block, block->stream->key.handle);
+    xs_lock_acquire(&dev->lock);
+    if (xs_block_state_of(block) != XS_BLOCK_LIVE) {
+        xs_lock_release(&dev->lock);
+        return freed_twice(block);
+    }
+    return free_locked(dev, block, own);
+}
+
+static struct xs_stream *stream_of(struct xs_device *dev, const struct xs_stream_key *key)
+{
+    xs_assert_held(&dev->lock);
+    return xs_streams_get(&dev->streams, key);
+}
+
+enum xseg_result xs_free_on(struct xs_device *dev, struct xs_block *block, xs_cu_stream handle)
+{
+    struct xs_stream_key key;
+    enum xseg_result e = xs_stream_identify(handle, &key);
+    if (e)
+        return e;
+    struct xs_cache *own = xs_caches_current(dev);
+    xs_lock_acquire(&dev->lock);
+    struct xs_stream *stream = stream_of(dev, &key);
+    bool same = stream == block->stream;
+    if (!stream || same || xs_block_state_of(block) != XS_BLOCK_LIVE) {
+        xs_lock_release(&dev->lock);
+        return !stream ? XSEG_ERROR_HOST_MEMORY : same ? xs_free(dev, block) : freed_twice(block);
+    }
+    xs_heap_set_stream(block, stream);
+    return free_locked(dev, block, own);
+}
+
+enum xseg_result xs_alloc_record_stream(struct xs_device *dev, struct xs_block *block,
+                                        xs_cu_stream handle)
+{
+    struct xs_stream_key key;
+    enum xseg_result e = xs_stream_identify(handle, &key);
+    if (e)
+        return e;
+    xs_lock_acquire(&dev->lock);
+    struct xs_stream *stream = stream_of(dev, &key);
+    bool ok = stream && xs_waiting_add_use(dev, block, stream);
+    xs_lock_release(&dev->lock);
+    return ok ? XSEG_OK : xs_fail(XSEG_ERROR_HOST_MEMORY, "no host memory to record a stream");
 }

@@ -97,9 +97,9 @@ static struct xs_block *next_segment(struct xs_device *dev, struct xs_heap *heap
                                      uint32_t min_age)
 {
     for (uint32_t index = 0; index < heap->trees; index++) {
-        struct xs_tree *tree = &heap->free[index];
-        struct xs_tree_node *node = xs_tree_at_least(tree, min, 0);
-        for (; node; node = xs_tree_next(tree, node)) {
+        struct xs_bins *tree = &heap->free[index];
+        struct xs_tree_node *node = xs_bins_at_least(tree, min, 0);
+        for (; node; node = xs_bins_next(tree, node)) {
             struct xs_block *block = xs_block_of_node(node);
             if (heap->searches - block->age >= min_age && take_segment(dev, block))
                 return block;
@@ -133,10 +133,10 @@ enum xseg_result xs_classic_release(struct xs_device *dev, size_t keep)
 static struct xs_block *largest_oversize(struct xs_device *dev, struct xs_heap *heap,
                                          const struct xs_stream *stream)
 {
-    struct xs_tree *tree = &heap->free[stream->index];
-    struct xs_tree_node *node = xs_tree_last(tree);
+    struct xs_bins *tree = &heap->free[stream->index];
+    struct xs_tree_node *node = xs_bins_last(tree);
     for (; node && xs_class_is_oversize(&dev->policy, node->size);
-         node = xs_tree_below(tree, node->size, node->va))
+         node = xs_bins_below(tree, node->size, node->va))
         if (take_segment(dev, xs_block_of_node(node)))
             return xs_block_of_node(node);
     return NULL;
@@ -173,8 +173,8 @@ static uint32_t average_age(const struct xs_heap *heap)
 {
     uint64_t sum = 0, count = 0;
     for (uint32_t index = 0; index < heap->trees; index++) {
-        struct xs_tree_node *node = xs_tree_first(&heap->free[index]);
-        for (; node; node = xs_tree_next(&heap->free[index], node)) {
+        struct xs_tree_node *node = xs_bins_first(&heap->free[index]);
+        for (; node; node = xs_bins_next(&heap->free[index], node)) {
             if (!xs_block_is_whole_segment(xs_block_of_node(node)))
                 continue;
             sum += heap->searches - xs_block_of_node(node)->age;
@@ -264,8 +264,9 @@ enum xseg_result xs_classic_free_uncached(struct xs_device *dev, struct xs_block
     }
     xs_lock_acquire(&dev->lock);
     if (e) {
-        xs_account_alloc(dev, block->requested, xs_block_bytes(block));
-        xs_addr_map_insert(dev->addresses, &block->addr, xs_block_va(block));
+        dev->out_bytes += xs_block_bytes(block);
+        xs_account_alloc(dev, xs_caches_own(dev), block->requested, xs_block_bytes(block));
+        xs_addr_map_insert(&dev->addresses, &block->addr, xs_block_va(block));
     } else {
         forget_segment(dev, block);
     }

@@ -3,7 +3,11 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cache/depot.h"
+#include "core/account.h"
+#include "core/caches.h"
 #include "core/movable.h"
+#include "core/waiting.h"
 #include "driver/driver.h"
 #include "heap/heap.h"
 
@@ -59,29 +63,39 @@ static void destroy_heaps(struct xs_device *dev)
     for (unsigned i = 0; i < XS_CLASSIC_COUNT; i++)
         xs_heap_destroy(&dev->classic[i]);
     xs_slab_destroy(&dev->records);
+    xs_slab_destroy(&dev->uses);
+    xs_addr_map_destroy(&dev->addresses);
+    if (dev->depot)
+        xs_meta_unmap(dev->depot, sizeof(*dev->depot));
 }
 
-enum xseg_result xs_device_open(struct xs_device *dev, int ordinal, const struct xs_policy *policy,
-                                struct xs_addr_map *addresses)
+enum xseg_result xs_device_open(struct xs_device *dev, int ordinal, const struct xs_policy *policy)
 {
     memset(dev, 0, sizeof(*dev));
     enum xseg_result e = xs_caps_query(ordinal, &dev->caps);
     if (e)
         return e;
-    xs_slab_init(&dev->records, sizeof(struct xs_block));
-    if (!init_heaps(dev)) {
+    xs_slab_init_keeping(&dev->records, sizeof(struct xs_block), sizeof(struct xs_addr_node));
+    xs_slab_init(&dev->uses, sizeof(struct xs_use));
+    dev->depot = xs_meta_map(sizeof(*dev->depot));
+    if (!init_heaps(dev) || !dev->depot || !xs_addr_map_init(&dev->addresses)) {
         destroy_heaps(dev);
         return xs_fail(XSEG_ERROR_HOST_MEMORY, "no host memory for device %d", ordinal);
     }
     dev->context.device = dev->caps.device;
-    dev->addresses = addresses;
     dev->no_vmm = !dev->caps.vmm;
     dev->policy = *policy;
+    atomic_store(&dev->poison, policy->poison);
     dev->limit_bytes = xs_policy_limit(policy, dev->caps.total_bytes);
     dev->max_fresh_bytes = SIZE_MAX;
     driver_counters(dev->stats.driver_base);
     xs_lock_init(&dev->growth, XS_RANK_GROWTH);
     xs_lock_init(&dev->lock, XS_RANK_HEAP);
+    xs_lock_init(&dev->caches_lock, XS_RANK_CACHES);
+    xs_list_init(&dev->caches);
+    xs_list_init(&dev->waiting);
+    xs_depot_init(dev->depot);
+    dev->cache_shared.epoch = &dev->fences.epoch;
     xs_fences_init(&dev->fences);
     xs_streams_init(&dev->streams);
     xs_extents_init(&dev->extents, &dev->caps, handle_types(policy, &dev->caps),
@@ -89,20 +103,28 @@ enum xseg_result xs_device_open(struct xs_device *dev, int ordinal, const struct
     return XSEG_OK;
 }
 
-static void close_expandable(struct xs_device *dev)
+static void close_segment(struct xs_segment *segment)
 {
-    XS_LIST_FOR_EACH_SAFE(link, &dev->expandable.segments) {
-        struct xs_segment *segment = XS_CONTAINER_OF(link, struct xs_segment, link);
-        for (xs_cu_ptr va = segment->base; va < segment->base + segment->bytes;) {
+    xs_cu_ptr done = segment->base; /* an extent may reach into the next block */
+    XS_LIST_FOR_EACH(place, &segment->blocks) {
+        const struct xs_block *block = xs_block_of_place(place);
+        if (xs_block_state_of(block) == XS_BLOCK_HOLE)
+            continue;
+        for (xs_cu_ptr va = xs_block_va(block) > done ? xs_block_va(block) : done;
+             va < xs_block_end(block);) {
             struct xs_extent *e = xs_segment_extent_at(segment, va);
-            va += e ? e->bytes : segment->granule;
-            if (!e)
-                continue;
+            va = done = e->va + e->bytes;
             xs_segment_unmap(e->va, e->bytes);
             xs_cu_mem_release(e->mem);
         }
-        xs_segment_unreserve(segment);
     }
+    xs_segment_unreserve(segment);
+}
+
+static void close_expandable(struct xs_device *dev)
+{
+    XS_LIST_FOR_EACH_SAFE(link, &dev->expandable.segments)
+        close_segment(XS_CONTAINER_OF(link, struct xs_segment, link));
     struct xs_extent *e;
     while ((e = xs_extent_largest_idle(&dev->extents, SIZE_MAX))) {
         xs_extent_take_idle(&dev->extents, e);
@@ -121,6 +143,7 @@ static void close_classic(struct xs_heap *heap)
 
 void xs_device_close(struct xs_device *dev)
 {
+    xs_caches_end(dev);
     struct xs_context_scope scope;
     if (!xs_context_enter(&dev->context, &scope)) {
         close_expandable(dev);
@@ -130,6 +153,8 @@ void xs_device_close(struct xs_device *dev)
         xs_context_leave(&scope);
     }
     xs_context_release(&dev->context);
+    xs_depot_destroy(dev->depot);
+    xs_lock_destroy(&dev->caches_lock);
     xs_extents_destroy(&dev->extents);
     xs_streams_destroy(&dev->streams);
     destroy_heaps(dev);
@@ -146,13 +171,78 @@ void xs_device_apply(struct xs_device *dev, const struct xs_policy *policy)
     if (before != after) /* else a limit that was set by call stays */
         dev->limit_bytes = after;
     dev->policy = *policy;
+    atomic_store(&dev->poison, policy->poison);
+    atomic_fetch_add(&dev->cache_shared.generation, 1);
     xs_lock_release(&dev->lock);
     xs_lock_release(&dev->growth);
+    xs_caches_flush(dev); /* what the old policy let in */
+}
+
+struct xs_block *xs_device_find(struct xs_device *dev, const void *ptr, bool sure)
+{
+    struct xs_addr_node *node = xs_addr_map_find(&dev->addresses, (uintptr_t)ptr);
+    if (!node && sure) {
+        xs_lock_acquire(&dev->lock);
+        node = xs_addr_map_find_locked(&dev->addresses, (uintptr_t)ptr);
+        xs_lock_release(&dev->lock);
+    }
+    return node ? XS_CONTAINER_OF(node, struct xs_block, addr) : NULL;
+}
+
+/* Streams that the caller vouches for can be asked; others had to be announced (xseg_capture()). */
+static bool may_be_capturing(struct xs_device *dev)
+{
+    xs_cu_stream handles[64];
+    if (atomic_load(&dev->captures) > 0)
+        return true;
+    xs_lock_acquire(&dev->lock);
+    size_t n = xs_streams_trusted(&dev->streams, handles, XS_COUNT_OF(handles));
+    xs_lock_release(&dev->lock);
+    int status = XS_CU_CAPTURE_STATUS_NONE;
+    for (size_t i = 0; i < n && status == XS_CU_CAPTURE_STATUS_NONE; i++)
+        if (xs_cu_stream_is_capturing(handles[i], &status))
+            return true;
+    return status != XS_CU_CAPTURE_STATUS_NONE;
+}
+
+enum xseg_result xs_device_record_context_fence(struct xs_device *dev)
+{
+    if (may_be_capturing(dev))
+        return XSEG_ERROR_NOT_SUPPORTED;
+    return xs_fence_record(&dev->fences, NULL, NULL);
+}
+
+static enum xseg_result record_stream_fence(struct xs_device *dev, xs_cu_stream handle)
+{
+    struct xs_stream_key key;
+    int capture = XS_CU_CAPTURE_STATUS_NONE;
+    enum xseg_result e = xs_stream_identify(handle, &key);
+    if (!e)
+        e = xs_driver_result(xs_cu_stream_is_capturing(handle, &capture));
+    if (e || capture != XS_CU_CAPTURE_STATUS_NONE)
+        return e;
+    xs_lock_acquire(&dev->lock);
+    struct xs_stream *stream = xs_streams_get(&dev->streams, &key);
+    xs_lock_release(&dev->lock);
+    return stream ? xs_fence_record(&dev->fences, stream, handle) : XSEG_ERROR_HOST_MEMORY;
+}
+
+enum xseg_result xs_device_close_stream(struct xs_device *dev, xs_cu_stream handle)
+{
+    struct xs_context_scope scope;
+    xs_caches_flush(dev);
+    enum xseg_result e = xs_context_enter(&dev->context, &scope);
+    if (e)
+        return e;
+    e = record_stream_fence(dev, handle);
+    xs_context_leave(&scope);
+    return e;
 }
 
 void xs_device_settle(struct xs_device *dev, const struct xs_stream *except)
 {
     xs_lock_acquire(&dev->lock);
+    xs_waiting_settle(dev);
     xs_heap_settle(&dev->expandable, &dev->fences, except);
     for (unsigned i = 0; i < XS_CLASSIC_COUNT; i++)
         xs_heap_settle(&dev->classic[i], &dev->fences, except);
@@ -196,8 +286,8 @@ static void read_heap(const struct xs_device *dev, const struct xs_heap *heap,
                       struct xseg_stats *out)
 {
     for (uint32_t index = 0; index < heap->trees; index++) {
-        struct xs_tree_node *node = xs_tree_first(&heap->free[index]);
-        for (; node; node = xs_tree_next(&heap->free[index], node)) {
+        struct xs_tree_node *node = xs_bins_first(&heap->free[index]);
+        for (; node; node = xs_bins_next(&heap->free[index], node)) {
             const struct xs_block *block = xs_block_of_node(node);
             out->largest_free_bytes = xs_max(out->largest_free_bytes, xs_block_bytes(block));
             if (heap == &dev->expandable)
@@ -217,7 +307,8 @@ static void read_fragmentation(const struct xs_device *dev, struct xseg_stats *o
         read_heap(dev, &dev->classic[i], out);
     out->frag_idle_bytes = dev->extents.idle_bytes;
     out->frag_waiting_bytes = out->active_bytes.current - out->allocated_bytes.current;
-    size_t explained = out->frag_free_bytes + out->frag_idle_bytes + out->frag_pinned_bytes +
+    out->frag_cache_bytes = dev->out_bytes - out->active_bytes.current;
+    size_t explained = out->frag_cache_bytes + out->frag_free_bytes + out->frag_idle_bytes + out->frag_pinned_bytes +
                        out->frag_split_bytes + out->frag_stream_bytes + out->frag_waiting_bytes;
     out->frag_free_bytes +=
         out->reserved_bytes.current - out->allocated_bytes.current - explained;
@@ -235,29 +326,51 @@ static void read_driver(const struct xs_device *dev, struct xseg_stats *out)
         *fields[i] = now[i] - dev->stats.driver_base[i];
 }
 
+static void read_metadata(const struct xs_device *dev, struct xseg_stats *out)
+{
+    size_t blocks = dev->records.live, gib = out->reserved_bytes.current / XS_GIB;
+    out->metadata_bytes = xs_meta_bytes();
+    out->metadata_bytes_per_block = blocks ? out->metadata_bytes / blocks : 0;
+    out->metadata_bytes_per_gib = gib ? out->metadata_bytes / gib : 0;
+}
+
+/* With the counts of all threads merged and both locks held: the gauges are true. */
+static void begin_reading(struct xs_device *dev)
+{
+    xs_lock_acquire(&dev->caches_lock);
+    xs_lock_acquire(&dev->lock);
+    xs_account_merge_all(dev, xs_caches_own(dev));
+}
+
+static void end_reading(struct xs_device *dev)
+{
+    xs_lock_release(&dev->lock);
+    xs_lock_release(&dev->caches_lock);
+}
+
 void xs_device_read_stats(struct xs_device *dev, struct xseg_stats *out)
 {
-    xs_lock_acquire(&dev->lock);
+    begin_reading(dev);
     *out = dev->stats.now;
     out->device = dev->caps.ordinal;
     out->limit_bytes = dev->limit_bytes == SIZE_MAX ? UINT64_MAX : dev->limit_bytes;
-    out->metadata_bytes = xs_meta_bytes();
+    read_metadata(dev, out);
     read_fragmentation(dev, out);
     read_driver(dev, out);
-    xs_lock_release(&dev->lock);
+    end_reading(dev);
 }
 
 void xs_device_reset_totals(struct xs_device *dev)
 {
-    xs_lock_acquire(&dev->lock);
+    begin_reading(dev);
     xs_stats_reset_totals(&dev->stats.now);
     driver_counters(dev->stats.driver_base);
-    xs_lock_release(&dev->lock);
+    end_reading(dev);
 }
 
 void xs_device_reset_peaks(struct xs_device *dev)
 {
-    xs_lock_acquire(&dev->lock);
+    begin_reading(dev);
     xs_stats_reset_peaks(&dev->stats.now);
-    xs_lock_release(&dev->lock);
+    end_reading(dev);
 }

@@ -1,10 +1,10 @@
 /*
  * One device end to end: its memory, its heaps, its counters.
  *
- * Two locks. HEAP guards blocks, extents and counters; it is held for moments and never across a driver
+ * Three locks. HEAP guards blocks, extents and counters; it is held for moments and never across a driver
  * call. GROWTH is held by the one thread that changes mappings; it plans under HEAP, calls the driver
  * without it, and publishes under it, so that a request which finds a free block never waits for the
- * driver.
+ * driver. CACHES guards the list of the threads' block caches, in front of all this.
  */
 #ifndef XS_CORE_DEVICE_H
 #define XS_CORE_DEVICE_H
@@ -13,6 +13,7 @@
 #include "base/base.h"
 #include "base/lock.h"
 #include "base/meta.h"
+#include "cache/cache.h"
 #include "driver/caps.h"
 #include "driver/context.h"
 #include "heap/heap.h"
@@ -29,9 +30,15 @@ struct xs_device {
     /* Set when the device is opened, never changed. */
     struct xs_caps caps;
     struct xs_context context;
-    struct xs_addr_map *addresses; /* the runtime's, shared by all devices */
 
+    struct xs_cache_shared cache_shared;
+    struct xs_depot *depot;  /* has its own locks */
     struct xs_fences fences; /* has its own lock */
+    _Atomic unsigned poison; /* the policy's, for paths that take no lock */
+    _Atomic int captures;    /* announced by the caller and not ended */
+
+    struct xs_lock caches_lock; /* rank CACHES */
+    struct xs_list caches;      /* every struct xs_cache; guarded by caches_lock and lock: see cache.h */
 
     struct xs_lock growth;
     /* Guarded by growth. */
@@ -39,6 +46,7 @@ struct xs_device {
 
     struct xs_lock lock; /* rank HEAP */
     /* Guarded by lock. */
+    struct xs_addr_map addresses; /* LIVE and CACHED blocks; lookups take no lock */
     struct xs_policy policy;
     size_t limit_bytes; /* SIZE_MAX: none */
     bool no_vmm;        /* the device has none, or address space cannot be had: classic mode */
@@ -47,16 +55,31 @@ struct xs_device {
     struct xs_slab records; /* blocks of all heaps */
     struct xs_heap expandable;
     struct xs_heap classic[XS_CLASSIC_COUNT];
+    struct xs_list waiting; /* WAITING blocks, oldest first */
+    struct xs_slab uses;    /* struct xs_use */
+    size_t out_bytes;       /* of LIVE, CACHED and WAITING blocks: what no heap holds */
+    uint64_t streams_recycled_seen;
     struct xs_stats stats;
 };
 
-enum xseg_result xs_device_open(struct xs_device *dev, int ordinal, const struct xs_policy *policy,
-                                struct xs_addr_map *addresses);
+enum xseg_result xs_device_open(struct xs_device *dev, int ordinal, const struct xs_policy *policy);
 /* All work of the GPU is done; everything goes back to the driver. */
 void xs_device_close(struct xs_device *dev);
 
+/* The block that begins at the address, whatever its state; `sure`: also if another thread is changing the
+ * map, at the price of the lock. */
+struct xs_block *xs_device_find(struct xs_device *dev, const void *ptr, bool sure);
+
 /* A policy for new requests; the limit of the policy replaces the device's where it names one. */
 void xs_device_apply(struct xs_device *dev, const struct xs_policy *policy);
+
+/* Closes the epoch for all streams by one event, unless that could invalidate a capture. The context is
+ * current. Errors: NOT_SUPPORTED (a capture may be open, or the driver has no such events), DRIVER. */
+enum xseg_result xs_device_record_context_fence(struct xs_device *dev);
+
+/* The stream is about to be destroyed: its cached blocks go to the heap, and its own fence is recorded on it
+ * as long as it lives. */
+enum xseg_result xs_device_close_stream(struct xs_device *dev, xs_cu_stream handle);
 
 /* Blocks whose fences have passed become idle, in all heaps; `except` as in xs_heap_settle(). Takes HEAP. */
 void xs_device_settle(struct xs_device *dev, const struct xs_stream *except);

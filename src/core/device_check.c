@@ -4,6 +4,9 @@
  */
 #include "core/device_check.h"
 
+#include "core/account.h"
+#include "core/caches.h"
+
 struct census {
     struct xs_device *dev;
     struct xs_finding *finding;
@@ -11,6 +14,8 @@ struct census {
     size_t blocks;
     size_t live_blocks;
     size_t live_bytes;
+    size_t waiting_bytes;
+    size_t out_bytes; /* live, cached or waiting */
     size_t requested;
     size_t extents; /* mapped or idle */
     size_t extent_bytes;
@@ -35,11 +40,13 @@ static bool same(struct census *c, const char *what, uint64_t booked, uint64_t c
 static bool check_address(struct census *c, struct xs_block *block)
 {
     xs_cu_ptr va = atomic_load(&block->addr.va);
-    if (block->state != XS_BLOCK_LIVE)
+    enum xs_block_state state = xs_block_state_of(block);
+    if (state != XS_BLOCK_LIVE && state != XS_BLOCK_CACHED)
         return !va || BROKEN(c, "D5: a block at 0x%llx that is not live is in the address map",
                              xs_block_va(block));
-    return xs_addr_map_find(c->dev->addresses, xs_block_va(block)) == &block->addr ||
-           BROKEN(c, "D5: the live block at 0x%llx is not found by its address", xs_block_va(block));
+    return xs_addr_map_find_locked(&c->dev->addresses, xs_block_va(block)) == &block->addr ||
+           BROKEN(c, "D5: the live block at 0x%llx is not found by its address",
+                  xs_block_va(block));
 }
 
 /* D6 */
@@ -49,9 +56,13 @@ static bool check_stream_of(struct census *c, const struct xs_block *block)
     if (!stream)
         return true;
     if (!stream->index || stream->index >= XS_STREAM_INDEX_LIMIT)
-        return BROKEN(c, "D6: a block at 0x%llx names stream %u", xs_block_va(block), stream->index);
+        return BROKEN(c, "D6: a block at 0x%llx names stream %u", xs_block_va(block),
+                      stream->index);
     c->refs[stream->index]++;
-    return block->stamp <= stream->last_stamp ||
+    for (const struct xs_use *use = block->uses; use; use = use->next)
+        c->refs[use->stream->index]++;
+    /* What lies in a cache tells its stream when it leaves it. */
+    return xs_block_state_of(block) != XS_BLOCK_FREE || block->stamp <= stream->last_stamp ||
            BROKEN(c, "D6: a block at 0x%llx has stamp %llu, its stream's latest is %llu",
                   xs_block_va(block), (unsigned long long)block->stamp,
                   (unsigned long long)stream->last_stamp);
@@ -60,10 +71,15 @@ static bool check_stream_of(struct census *c, const struct xs_block *block)
 static bool count_block(struct census *c, struct xs_block *block)
 {
     c->blocks++;
-    if (block->state == XS_BLOCK_BUSY)
+    if (xs_block_state_of(block) == XS_BLOCK_BUSY)
         return BROKEN(c, "D10: a block at 0x%llx is BUSY, though no growth is under way",
                       xs_block_va(block));
-    if (block->state == XS_BLOCK_LIVE) {
+    enum xs_block_state state = xs_block_state_of(block);
+    if (state == XS_BLOCK_LIVE || state == XS_BLOCK_CACHED || state == XS_BLOCK_WAITING)
+        c->out_bytes += xs_block_bytes(block);
+    if (state == XS_BLOCK_WAITING)
+        c->waiting_bytes += xs_block_bytes(block);
+    if (state == XS_BLOCK_LIVE) {
         c->live_blocks++;
         c->live_bytes += xs_block_bytes(block);
         c->requested += block->requested;
@@ -97,7 +113,7 @@ static bool count_segment(struct census *c, const struct xs_segment *segment)
         struct xs_block *block = xs_block_of_place(place);
         if (!count_block(c, block))
             return false;
-        if (expandable && block->state != XS_BLOCK_HOLE)
+        if (expandable && xs_block_state_of(block) != XS_BLOCK_HOLE)
             count_extents_in(c, block);
     }
     return true;
@@ -162,7 +178,8 @@ static bool check_counters(struct census *c)
            same(c, "D4: allocated", now->allocated_bytes.current, c->live_bytes) &&
            same(c, "D4: requested", now->requested_bytes.current, c->requested) &&
            same(c, "D4: allocations", now->allocations.current, c->live_blocks) &&
-           (active >= c->live_bytes || BROKEN(c, "D3: active is less than allocated"));
+           same(c, "D4: active", active, c->live_bytes + c->waiting_bytes) &&
+           same(c, "D4: out of the heaps", c->dev->out_bytes, c->out_bytes);
 }
 
 /* D8, D9 */
@@ -211,10 +228,13 @@ bool xs_device_check(struct xs_device *dev, bool quiet, struct xs_finding *findi
 {
     struct census c = {.dev = dev, .finding = finding, .quiet = quiet};
     xs_lock_acquire(&dev->growth);
+    xs_lock_acquire(&dev->caches_lock);
     xs_lock_acquire(&dev->lock);
+    xs_account_merge_all(dev, xs_caches_own(dev));
     bool sound = count_heaps(&c) && count_idle(&c) && check_extents(&c) && check_counters(&c) &&
                  check_records(&c) && check_streams(&c);
     xs_lock_release(&dev->lock);
+    xs_lock_release(&dev->caches_lock);
     xs_lock_release(&dev->growth);
     return sound;
 }

@@ -31,7 +31,7 @@ static void take_window(struct xs_growth *g, const struct xs_place *place)
         xs_cu_ptr from = xs_block_va(block) > place->va ? xs_block_va(block) : place->va;
         xs_cu_ptr to = xs_block_end(block) < end ? xs_block_end(block) : end;
         done = to == end;
-        if (block->state == XS_BLOCK_HOLE) {
+        if (xs_block_state_of(block) == XS_BLOCK_HOLE) {
             from = block->segment->base + xs_round_down(from - block->segment->base, granule);
             to = block->segment->base + xs_round_up(to - block->segment->base, granule);
         }
@@ -64,7 +64,7 @@ static void put_window_back(struct xs_growth *g)
 
 static bool is_hole(const struct xs_block *block)
 {
-    return block && block->state == XS_BLOCK_HOLE;
+    return block && xs_block_state_of(block) == XS_BLOCK_HOLE;
 }
 
 /* How far a part can be enlarged into the hole it was cut from. */

@@ -8,6 +8,7 @@
 #include "core/classic.h"
 #include "core/growth.h"
 #include "core/trim.h"
+#include "core/waiting.h"
 #include "driver/driver.h"
 
 /* A request while it climbs. */
@@ -24,6 +25,8 @@ struct climb {
 
 static bool others_hold_memory(struct climb *c)
 {
+    if (!xs_list_is_empty(&c->dev->waiting))
+        return true;
     struct xs_heap *heaps[] = {&c->dev->expandable, &c->dev->classic[XS_CLASSIC_SMALL],
                                &c->dev->classic[XS_CLASSIC_LARGE]};
     for (unsigned i = 0; i < XS_COUNT_OF(heaps); i++)
@@ -42,8 +45,9 @@ static enum xseg_result record_fences(struct climb *c)
     xs_lock_acquire(&c->dev->lock);
     bool others = others_hold_memory(c);
     xs_lock_release(&c->dev->lock);
-    if (others && xs_driver_has(XS_CALL_ctx_record_event))
-        return xs_fence_record(&c->dev->fences, NULL, NULL);
+    enum xseg_result e = others ? xs_device_record_context_fence(c->dev) : XSEG_ERROR_NOT_SUPPORTED;
+    if (e != XSEG_ERROR_NOT_SUPPORTED)
+        return e;
     return xs_fence_record(&c->dev->fences, c->request->stream, c->request->handle);
 }
 
@@ -54,26 +58,24 @@ static void count(struct climb *c, uint64_t *counter)
     xs_lock_release(&c->dev->lock);
 }
 
-static bool search_again(struct climb *c)
+/* Looks in the heap once more, after something has changed. */
+static bool search_again(struct climb *c, uint64_t *counter)
 {
-    c->block = xs_alloc_best_fit(c->request);
+    c->block = xs_alloc_best_fit(c->request, counter);
     return c->block != NULL;
 }
 
 static enum xseg_result rung_poll(struct climb *c)
 {
     bool progress = false;
-    if (!c->capturing) {
-        enum xseg_result e = record_fences(c);
-        if (!e)
-            e = xs_fence_poll(&c->dev->fences, &progress);
-        if (e)
-            return e;
-    }
+    enum xseg_result e = record_fences(c);
+    if (!e)
+        e = xs_fence_poll(&c->dev->fences, &progress);
+    if (e)
+        return e;
     if (progress)
         xs_device_settle(c->dev, c->request->stream);
-    if (search_again(c))
-        count(c, &c->dev->stats.now.rung_poll);
+    search_again(c, &c->dev->stats.now.rung_poll);
     return XSEG_OK;
 }
 
@@ -81,9 +83,11 @@ static enum xseg_result rung_poll(struct climb *c)
 static bool wait_for_fence(struct climb *c)
 {
     bool waited = false;
-    if (!c->capturing && !xs_fence_wait_oldest(&c->dev->fences, &waited) && waited)
-        xs_device_settle(c->dev, c->request->stream);
-    return waited;
+    if (c->capturing || xs_fence_wait_oldest(&c->dev->fences, &waited) || !waited)
+        return false;
+    xs_caches_flush(c->dev);
+    xs_device_settle(c->dev, c->request->stream);
+    return true;
 }
 
 /* ---- growing -------------------------------------------------------------------------------- */
@@ -168,7 +172,7 @@ static enum xseg_result grow_expandable(struct climb *c)
         if (wait) {
             if (!wait_for_fence(c))
                 return XSEG_ERROR_OUT_OF_MEMORY;
-            if (search_again(c))
+            if (search_again(c, &dev->stats.now.rung_wait))
                 return XSEG_OK;
         } else if (e == XSEG_ERROR_NOT_SUPPORTED) {
             e = add_segment(c);
@@ -199,16 +203,53 @@ static enum xseg_result rung_grow(struct climb *c)
     return grow(c);
 }
 
+/* What other streams have freed comes before this stream's further work once it waits for their event: the
+ * GPU waits, the CPU does not. */
+static void adopt(struct climb *c, uint64_t epoch)
+{
+    struct xs_device *dev = c->dev;
+    struct xs_stream *stream = c->request->stream;
+    xs_lock_acquire(&dev->lock);
+    uint64_t stamp = xs_fence_stamp(&dev->fences);
+    stream->last_stamp = stamp;
+    xs_waiting_adopt(dev, stream, epoch);
+    xs_heap_adopt(&dev->expandable, stream, epoch, stamp);
+    for (unsigned i = 0; i < XS_CLASSIC_COUNT; i++)
+        xs_heap_adopt(&dev->classic[i], stream, epoch, stamp);
+    xs_lock_release(&dev->lock);
+}
+
+static bool may_borrow(struct climb *c)
+{
+    xs_lock_acquire(&c->dev->lock);
+    bool may = !c->capturing && c->dev->policy.cross_stream_wait && others_hold_memory(c);
+    xs_lock_release(&c->dev->lock);
+    return may;
+}
+
+static enum xseg_result rung_borrow(struct climb *c)
+{
+    uint64_t epoch = 0;
+    if (!may_borrow(c))
+        return XSEG_OK;
+    enum xseg_result e =
+        xs_fence_wait_on_stream(&c->dev->fences, c->request->handle, &epoch);
+    if (e || !epoch)
+        return e;
+    adopt(c, epoch);
+    search_again(c, &c->dev->stats.now.rung_borrow);
+    return XSEG_OK;
+}
+
 static enum xseg_result rung_wait(struct climb *c)
 {
     enum xseg_result e = XSEG_ERROR_OUT_OF_MEMORY;
-    while (e == XSEG_ERROR_OUT_OF_MEMORY && !c->block && wait_for_fence(c)) {
-        if (!search_again(c))
-            e = grow(c);
-        if (c->block) {
+    while (e == XSEG_ERROR_OUT_OF_MEMORY && wait_for_fence(c)) {
+        if (search_again(c, &c->dev->stats.now.rung_wait))
+            return XSEG_OK;
+        e = grow(c);
+        if (c->block)
             count(c, &c->dev->stats.now.rung_wait);
-            e = XSEG_OK;
-        }
     }
     return e;
 }
@@ -262,8 +303,8 @@ static enum xseg_result out_of_memory(struct climb *c)
 
 enum xseg_result xs_ladder_climb(const struct xs_request *request, struct xs_block **block)
 {
-    static enum xseg_result (*const rungs[])(struct climb *) = {rung_poll, rung_grow, rung_wait,
-                                                                rung_release};
+    static enum xseg_result (*const rungs[])(struct climb *) = {
+        rung_poll, rung_grow, rung_borrow, rung_wait, rung_release};
     struct xs_device *dev = request->dev;
     struct climb c = {.request = request, .dev = dev};
     struct xs_context_scope scope;

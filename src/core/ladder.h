@@ -2,8 +2,11 @@
  * What a request does that no free block can serve: it goes down the rungs, one function each, and
  * stops at the first that serves. After every rung that frees anything the heap is searched again.
  *
+ * (The caller has emptied the block caches and looked again: core/alloc.c.)
+ *
  *   poll      look at the fences: blocks of other streams may be idle by now
  *   grow      map idle extents, move them, create new ones (core/growth.h); classic: a new segment
+ *   borrow    make the stream wait, on the GPU, for what other streams have freed, and take that
  *   wait      for the oldest fence, then look and grow again
  *   release   give back what is cached elsewhere, where it helps, then grow again
  *

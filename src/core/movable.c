@@ -54,8 +54,8 @@ void xs_movable_gather(struct xs_movable *movable, struct xs_device *dev)
 {
     struct xs_heap *heap = &dev->expandable;
     for (uint32_t index = 0; index < heap->trees; index++) {
-        struct xs_tree_node *node = xs_tree_at_least(&heap->free[index], dev->caps.granule, 0);
-        for (; node; node = xs_tree_next(&heap->free[index], node)) {
+        struct xs_tree_node *node = xs_bins_at_least(&heap->free[index], dev->caps.granule, 0);
+        for (; node; node = xs_bins_next(&heap->free[index], node)) {
             struct xs_block *block = xs_block_of_node(node);
             add_block(movable, block, xs_block_has_passed(block, &dev->fences));
         }

@@ -1,21 +1,56 @@
 #include "core/runtime.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "core/caches.h"
 #include "driver/driver.h"
 
 static struct {
     /* Atomic: a device is published once it is open, and taken back only by shutdown. */
     _Atomic(struct xs_device *) device[XS_DEVICE_LIMIT];
     _Atomic bool started;
-    struct xs_addr_map addresses;
+    _Atomic int highest; /* ordinal of an open device */
+    _Atomic bool over; /* in a forked child */
+    struct xs_device *dead[XS_DEVICE_LIMIT];
     struct xs_lock lock; /* rank START */
     /* Guarded by lock. */
     struct xs_policy policy;
 } runtime = {.lock = XS_LOCK_INITIALIZER(XS_RANK_START)};
+
+/* ---- fork ----------------------------------------------------------------------------------- */
+
+/* CUDA cannot be used in a child of a process that has used it. The child lets go of everything without a
+ * lock, since another thread of the parent may have held any, and without touching the driver. */
+static void after_fork_in_child(void)
+{
+    if (!atomic_load(&runtime.started))
+        return;
+    for (int i = 0; i < XS_DEVICE_LIMIT; i++)
+        runtime.dead[i] = atomic_exchange(&runtime.device[i], NULL);
+    if (xs_thread_current)
+        memset(xs_thread_current->cache, 0, sizeof(xs_thread_current->cache));
+    atomic_store(&runtime.over, true);
+    atomic_store(&runtime.started, false);
+}
+
+bool xs_runtime_is_over(void)
+{
+    return atomic_load(&runtime.over);
+}
+
+const struct xs_device *xs_runtime_dead_device(int ordinal)
+{
+    return ordinal >= 0 && ordinal < XS_DEVICE_LIMIT ? runtime.dead[ordinal] : NULL;
+}
+
+static enum xseg_result forked(void)
+{
+    return xs_fail(XSEG_ERROR_SHUTDOWN, "CUDA was in use when this process was forked");
+}
 
 /* ---- starting ------------------------------------------------------------------------------- */
 
@@ -36,6 +71,11 @@ static enum xseg_result read_policy(void)
     return e && report.strict ? e : XSEG_OK;
 }
 
+static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, after_fork_in_child);
+}
+
 static enum xseg_result start_locked(void)
 {
     if (atomic_load_explicit(&runtime.started, memory_order_relaxed))
@@ -45,8 +85,9 @@ static enum xseg_result start_locked(void)
         e = xs_driver_load(NULL);
     if (e)
         return e;
-    if (!xs_addr_map_init(&runtime.addresses))
-        return xs_fail(XSEG_ERROR_HOST_MEMORY, "no host memory for the map of addresses");
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
+    xs_thread_on_exit(xs_caches_thread_exit);
     atomic_store_explicit(&runtime.started, true, memory_order_release);
     return XSEG_OK;
 }
@@ -58,17 +99,21 @@ static enum xseg_result open_locked(int ordinal)
     struct xs_device *dev = xs_meta_map(sizeof(*dev));
     if (!dev)
         return xs_fail(XSEG_ERROR_HOST_MEMORY, "no host memory for device %d", ordinal);
-    enum xseg_result e = xs_device_open(dev, ordinal, &runtime.policy, &runtime.addresses);
+    enum xseg_result e = xs_device_open(dev, ordinal, &runtime.policy);
     if (e) {
         xs_meta_unmap(dev, sizeof(*dev));
         return e;
     }
     atomic_store_explicit(&runtime.device[ordinal], dev, memory_order_release);
+    if (ordinal > atomic_load(&runtime.highest))
+        atomic_store(&runtime.highest, ordinal);
     return XSEG_OK;
 }
 
 static enum xseg_result open_device(int ordinal)
 {
+    if (xs_runtime_is_over())
+        return forked();
     xs_lock_acquire(&runtime.lock);
     enum xseg_result e = start_locked();
     if (!e && ordinal == XSEG_CURRENT_DEVICE)
@@ -102,12 +147,19 @@ enum xseg_result xs_runtime_device(int ordinal, struct xs_device **dev)
     return e;
 }
 
+/* Each device has its map. Nobody asks for certainty before all have been asked without. */
 struct xs_block *xs_runtime_find(const void *ptr)
 {
-    if (!atomic_load_explicit(&runtime.started, memory_order_acquire))
-        return NULL;
-    struct xs_addr_node *node = xs_addr_map_find(&runtime.addresses, (uintptr_t)ptr);
-    return node ? XS_CONTAINER_OF(node, struct xs_block, addr) : NULL;
+    int highest = atomic_load_explicit(&runtime.highest, memory_order_acquire);
+    for (int sure = 0; sure <= 1; sure++) {
+        for (int i = 0; i <= highest; i++) {
+            struct xs_device *dev = xs_runtime_open_device(i);
+            struct xs_block *block = dev ? xs_device_find(dev, ptr, sure) : NULL;
+            if (xs_likely(block != NULL))
+                return block;
+        }
+    }
+    return NULL;
 }
 
 /* ---- policy and driver ---------------------------------------------------------------------- */
@@ -133,6 +185,8 @@ static enum xseg_result configure_locked(const char *conf)
 
 enum xseg_result xs_runtime_configure(const char *conf)
 {
+    if (xs_runtime_is_over())
+        return forked();
     xs_lock_acquire(&runtime.lock);
     enum xseg_result e = configure_locked(conf);
     xs_lock_release(&runtime.lock);
@@ -141,6 +195,8 @@ enum xseg_result xs_runtime_configure(const char *conf)
 
 enum xseg_result xs_runtime_use_driver(const char *path)
 {
+    if (xs_runtime_is_over())
+        return forked();
     xs_lock_acquire(&runtime.lock);
     enum xseg_result e = xs_driver_load(path);
     xs_lock_release(&runtime.lock);
@@ -162,6 +218,8 @@ static enum xseg_result wait_for_gpu(struct xs_device *dev)
 
 enum xseg_result xs_runtime_shutdown(void)
 {
+    if (xs_runtime_is_over())
+        return XSEG_OK;
     enum xseg_result e = XSEG_OK;
     xs_lock_acquire(&runtime.lock);
     for (int i = 0; i < XS_DEVICE_LIMIT && !e; i++) {
@@ -172,8 +230,8 @@ enum xseg_result xs_runtime_shutdown(void)
         atomic_store(&runtime.device[i], NULL);
         xs_meta_unmap(dev, sizeof(*dev));
     }
-    if (!e && atomic_exchange(&runtime.started, false))
-        xs_addr_map_destroy(&runtime.addresses);
+    if (!e)
+        atomic_store(&runtime.started, false);
     xs_lock_release(&runtime.lock);
     return e;
 }

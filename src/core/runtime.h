@@ -1,5 +1,5 @@
 /*
- * The one global: the devices in use, the policy, the map from address to block.
+ * The one global: the devices in use and the policy.
  *
  * Starts at first use: the driver is loaded and the policy read then, a device is opened when memory is
  * first asked of it. Thread-safe.
@@ -7,9 +7,8 @@
 #ifndef XS_CORE_RUNTIME_H
 #define XS_CORE_RUNTIME_H
 
+#include "base/thread.h"
 #include "core/device.h"
-
-#define XS_DEVICE_LIMIT 64
 
 /* Starts the runtime if need be and opens the device if need be; ordinal XSEG_CURRENT_DEVICE is the
  * current context's. Errors: NO_DRIVER, NO_DEVICE, CONFIG (strict), HOST_MEMORY, DRIVER. */
@@ -28,5 +27,11 @@ enum xseg_result xs_runtime_configure(const char *conf);
 enum xseg_result xs_runtime_use_driver(const char *path);
 
 enum xseg_result xs_runtime_shutdown(void);
+
+/* Whether this process is a forked child of one that had started: CUDA does not work in it, and the memory
+ * is the parent's. Allocating fails, freeing does nothing, statistics are those of the fork. */
+bool xs_runtime_is_over(void);
+/* In such a child: the device as it was. */
+const struct xs_device *xs_runtime_dead_device(int ordinal);
 
 #endif

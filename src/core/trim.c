@@ -123,7 +123,7 @@ static struct xs_segment *take_empty_segment(struct xs_device *dev)
     XS_LIST_FOR_EACH(link, &dev->expandable.segments) {
         struct xs_segment *segment = XS_CONTAINER_OF(link, struct xs_segment, link);
         struct xs_block *block = xs_block_of_place(segment->blocks.next);
-        if (block->state != XS_BLOCK_HOLE || !xs_block_is_whole_segment(block))
+        if (xs_block_state_of(block) != XS_BLOCK_HOLE || !xs_block_is_whole_segment(block))
             continue;
         xs_heap_remove_segment(&dev->expandable, block);
         xs_gauge_sub(&dev->stats.now.segments, 1);
@@ -151,16 +151,15 @@ static void trim_segments(struct xs_device *dev)
 static enum xseg_result look_at_fences(struct xs_device *dev)
 {
     bool progress;
-    if (xs_driver_has(XS_CALL_ctx_record_event)) {
-        enum xseg_result e = xs_fence_record(&dev->fences, NULL, NULL);
-        if (e)
-            return e;
-    }
+    enum xseg_result e = xs_device_record_context_fence(dev);
+    if (e && e != XSEG_ERROR_NOT_SUPPORTED)
+        return e;
     return xs_fence_poll(&dev->fences, &progress);
 }
 
 static enum xseg_result trim_in_context(struct xs_device *dev, size_t keep)
 {
+    xs_caches_flush(dev);
     enum xseg_result e = look_at_fences(dev);
     if (e)
         return e;
@@ -178,7 +177,6 @@ static bool is_untouched(struct xs_device *dev, size_t keep)
     xs_lock_acquire(&dev->lock);
     bool nothing = dev->stats.now.reserved_bytes.current <= keep &&
                    (keep || !dev->stats.now.address_bytes);
-    nothing |= !dev->stats.now.cached_bytes.current && keep;
     xs_lock_release(&dev->lock);
     return nothing;
 }

@@ -2,6 +2,9 @@
  * Makes a device's context current for a few driver calls and puts back what was there.
  * The caller's own context is used where it belongs to the device; otherwise the device's primary one,
  * retained once. Nothing is created on a device that was not asked for.
+ *
+ * In between, the thread's capture mode is relaxed: while some other thread captures in global mode, calls
+ * such as cuEventQuery would be refused and would invalidate that capture.
  */
 #ifndef XS_DRIVER_CONTEXT_H
 #define XS_DRIVER_CONTEXT_H
@@ -18,6 +21,8 @@ struct xs_context {
 
 struct xs_context_scope {
     bool pushed;
+    bool exchanged;
+    int capture_mode;
 };
 
 enum xseg_result xs_context_enter(struct xs_context *context, struct xs_context_scope *scope);

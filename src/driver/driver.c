@@ -254,6 +254,14 @@ static xs_cu_result injected_fault(enum xs_call call, const char *arguments)
 XS_DRIVER_LIST(X)
 #undef X
 
+bool xs_driver_stream_has_id(xs_cu_stream stream, uint64_t id)
+{
+    unsigned long long now;
+    if (!driver.fn.stream_get_id)
+        return true;
+    return driver.fn.stream_get_id(stream, &now) == XS_CUDA_SUCCESS && now == id;
+}
+
 uint64_t xs_driver_calls(enum xs_call call)
 {
     return atomic_load_explicit(&driver.calls[call], memory_order_relaxed);

@@ -54,6 +54,10 @@ struct xs_driver_error {
 const struct xs_driver_error *xs_driver_last_error(void);
 void xs_driver_clear_error(void);
 
+/* Whether the stream still has this id: the handle may have come to name another stream. For the path
+ * of a cached allocation, so it is neither counted nor timed; true where the driver knows no ids. */
+bool xs_driver_stream_has_id(xs_cu_stream stream, uint64_t id);
+
 /* Process-wide counters, relaxed atomics. Failed calls are counted too. */
 uint64_t xs_driver_calls(enum xs_call call);
 uint64_t xs_driver_wall_ns(void); /* host time spent inside libcuda */

@@ -2,6 +2,8 @@
  * A block: a piece of a segment. The blocks of a segment tile it, in address order, without a gap.
  *
  *   LIVE   handed to the caller, and in the address map
+ *   CACHED freed, but kept as it is in a thread's cache or the depot; still in the address map
+ *   WAITING freed, and not to be reused before other streams have passed it (core/waiting.h)
  *   FREE   mapped, in its heap's tree. With a stream: usable by that stream at once, by others and for
  *          unmapping once the stamp has passed (vmm/fence.h). Without: idle, usable by all.
  *   HOLE   not mapped; whole granules
@@ -14,24 +16,49 @@
 #include "base/base.h"
 #include "base/list.h"
 #include "base/tree.h"
+#include "heap/use.h"
 #include "vmm/segment.h"
 #include "vmm/stream.h"
 
-enum xs_block_state { XS_BLOCK_LIVE, XS_BLOCK_FREE, XS_BLOCK_HOLE, XS_BLOCK_BUSY };
+enum xs_block_state {
+    XS_BLOCK_LIVE,
+    XS_BLOCK_CACHED,
+    XS_BLOCK_WAITING,
+    XS_BLOCK_FREE,
+    XS_BLOCK_HOLE,
+    XS_BLOCK_BUSY
+};
 
+/* The first cache line is all that a cached allocation or free touches. */
 struct xs_block {
-    struct xs_addr_node addr; /* LIVE: its place in the address map */
+    struct xs_addr_node addr; /* LIVE and CACHED: its place in the address map */
+    _Atomic uint8_t state;    /* enum xs_block_state; LIVE <-> CACHED without the HEAP lock */
+    uint8_t device;           /* ordinal */
+    bool cacheable;           /* LIVE: may be kept in a thread's cache when it is freed */
+    uint32_t age;             /* FREE, classic: the heap's search count when it became free */
+    uint64_t key;             /* LIVE and CACHED: size and stream, see cache/cache.h */
+    size_t requested;         /* LIVE: bytes that were asked for */
+    struct xs_block *next_cached; /* CACHED: the next one in its bin */
+    uint64_t stamp;           /* FREE and CACHED: epoch of the latest free in it */
+
     struct xs_tree_node node; /* size and va of the block; FREE: its place in a tree */
     struct xs_list by_addr;   /* neighbours in the segment */
     struct xs_list link;      /* HOLE: among the heap's holes; BUSY: in the plan */
     struct xs_segment *segment;
     struct xs_heap *heap;
     struct xs_stream *stream; /* LIVE: allocated for it. FREE: freed on it; NULL: idle */
-    uint64_t stamp;           /* FREE: epoch of the latest free in it */
-    size_t requested;         /* LIVE: bytes that were asked for */
-    uint32_t state;           /* enum xs_block_state */
-    uint32_t age;             /* FREE, classic: the heap's search count when it became free */
+    struct xs_use *uses;      /* LIVE and WAITING: other streams that use it */
 };
+
+static inline enum xs_block_state xs_block_state_of(const struct xs_block *block)
+{
+    return (enum xs_block_state)atomic_load_explicit(&block->state, memory_order_relaxed);
+}
+
+static inline void xs_block_set_state(struct xs_block *block, enum xs_block_state state)
+{
+    atomic_store_explicit(&block->state, (uint8_t)state, memory_order_relaxed);
+}
 
 static inline struct xs_block *xs_block_of_node(struct xs_tree_node *node)
 {

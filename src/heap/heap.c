@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#define TREES_BYTES (XS_STREAM_INDEX_LIMIT * sizeof(struct xs_tree))
+#define BINS_BYTES (XS_STREAM_INDEX_LIMIT * sizeof(struct xs_bins))
 
 bool xs_heap_init(struct xs_heap *heap, struct xs_slab *records)
 {
@@ -10,15 +10,18 @@ bool xs_heap_init(struct xs_heap *heap, struct xs_slab *records)
     heap->records = records;
     xs_list_init(&heap->segments);
     xs_list_init(&heap->holes);
-    heap->free = xs_meta_map(TREES_BYTES);
+    heap->free = xs_meta_map_sparse(BINS_BYTES);
     heap->trees = 1;
+    xs_meta_count((int64_t)sizeof(struct xs_bins));
     return heap->free != NULL;
 }
 
 void xs_heap_destroy(struct xs_heap *heap)
 {
-    if (heap->free)
-        xs_meta_unmap(heap->free, TREES_BYTES);
+    if (heap->free) {
+        xs_meta_count(-(int64_t)(heap->trees * sizeof(struct xs_bins)));
+        xs_meta_unmap_sparse(heap->free, BINS_BYTES);
+    }
     heap->free = NULL;
 }
 
@@ -34,7 +37,7 @@ static struct xs_block *new_block(struct xs_heap *heap, struct xs_segment *segme
     block->segment = segment;
     block->node.va = va;
     block->node.size = bytes;
-    block->state = XS_BLOCK_BUSY;
+    xs_block_set_state(block, XS_BLOCK_BUSY);
     return block;
 }
 
@@ -60,7 +63,7 @@ static struct xs_block *split(struct xs_heap *heap, struct xs_block *block, xs_c
 {
     struct xs_block *right = new_block(heap, block->segment, va, xs_block_end(block) - va);
     block->node.size = va - xs_block_va(block);
-    right->state = block->state;
+    xs_block_set_state(right, xs_block_state_of(block));
     right->age = block->age;
     set_stream(right, block->stream, block->stamp);
     xs_list_push_front(&block->by_addr, &right->by_addr);
@@ -89,30 +92,32 @@ static uint32_t tree_index(const struct xs_block *block)
 static void insert_free(struct xs_heap *heap, struct xs_block *block)
 {
     uint32_t index = tree_index(block);
-    if (index >= heap->trees)
+    if (xs_unlikely(index >= heap->trees)) {
+        xs_meta_count((int64_t)((index + 1 - heap->trees) * sizeof(struct xs_bins)));
         heap->trees = index + 1;
-    block->state = XS_BLOCK_FREE;
-    xs_tree_insert(&heap->free[index], &block->node);
+    }
+    xs_block_set_state(block, XS_BLOCK_FREE);
+    xs_bins_insert(&heap->free[index], &block->node);
     heap->free_bytes += xs_block_bytes(block);
 }
 
 static void remove_free(struct xs_heap *heap, struct xs_block *block)
 {
-    xs_tree_remove(&heap->free[tree_index(block)], &block->node);
+    xs_bins_remove(&heap->free[tree_index(block)], &block->node);
     heap->free_bytes -= xs_block_bytes(block);
-    block->state = XS_BLOCK_BUSY;
+    xs_block_set_state(block, XS_BLOCK_BUSY);
 }
 
 /* Two streams' free blocks stay apart until one is idle; the joint block carries the other's stamp. */
 static bool can_join_free(const struct xs_block *a, const struct xs_block *b)
 {
-    return a && b && a->state == XS_BLOCK_FREE && b->state == XS_BLOCK_FREE &&
+    return a && b && xs_block_state_of(a) == XS_BLOCK_FREE && xs_block_state_of(b) == XS_BLOCK_FREE &&
            (a->stream == b->stream || !a->stream || !b->stream);
 }
 
 static struct xs_block *coalesce_free(struct xs_heap *heap, struct xs_block *block)
 {
-    block->state = XS_BLOCK_FREE;
+    xs_block_set_state(block, XS_BLOCK_FREE);
     struct xs_block *prev = xs_block_prev(block), *next = xs_block_next(block);
     if (can_join_free(block, next)) {
         remove_free(heap, next);
@@ -134,10 +139,10 @@ static xs_cu_ptr align_up(xs_cu_ptr va, size_t align)
     return (va + align - 1) & ~(xs_cu_ptr)(align - 1);
 }
 
-static struct xs_tree_node *aligned_fit(const struct xs_tree *tree, size_t bytes, size_t align)
+static struct xs_tree_node *aligned_fit(const struct xs_bins *tree, size_t bytes, size_t align)
 {
-    struct xs_tree_node *node = xs_tree_at_least(tree, bytes, 0);
-    for (unsigned i = 0; node && i < ALIGNED_TRIES; i++, node = xs_tree_next(tree, node))
+    struct xs_tree_node *node = xs_bins_at_least(tree, bytes, 0);
+    for (unsigned i = 0; node && i < ALIGNED_TRIES; i++, node = xs_bins_next(tree, node))
         if (align_up(node->va, align) + bytes <= node->va + node->size)
             return node;
     return NULL;
@@ -152,13 +157,13 @@ static struct xs_tree_node *smaller(struct xs_tree_node *own, struct xs_tree_nod
 struct xs_block *xs_heap_find(const struct xs_heap *heap, size_t bytes, size_t align,
                               const struct xs_stream *stream, xs_cu_ptr *va)
 {
-    const struct xs_tree *own = &heap->free[stream->index], *idle = &heap->free[0];
+    const struct xs_bins *own = &heap->free[stream->index], *idle = &heap->free[0];
     struct xs_tree_node *node = NULL;
     if (align > 1)
         node = smaller(aligned_fit(own, bytes, align), aligned_fit(idle, bytes, align));
     if (node)
         *va = align_up(node->va, align);
-    else if ((node = smaller(xs_tree_at_least(own, bytes, 0), xs_tree_at_least(idle, bytes, 0))))
+    else if ((node = smaller(xs_bins_at_least(own, bytes, 0), xs_bins_at_least(idle, bytes, 0))))
         *va = node->va;
     return xs_block_of_node(node);
 }
@@ -181,51 +186,76 @@ struct xs_block *xs_heap_put(struct xs_heap *heap, struct xs_block *block, struc
     return block;
 }
 
-static bool settle_tree(struct xs_heap *heap, uint32_t index, const struct xs_fences *fences)
+/* Blocks of one stream change hands: to idle, or to another stream. */
+struct handover {
+    const struct xs_fences *fences; /* idle once passed; NULL: to `stream`, whatever the fences say */
+    struct xs_stream *stream;
+    uint64_t epoch;
+    uint64_t stamp;
+};
+
+static bool applies(const struct handover *h, const struct xs_block *block)
+{
+    return h->fences ? xs_block_has_passed(block, h->fences) : block->stamp <= h->epoch;
+}
+
+static bool hand_over_tree(struct xs_heap *heap, uint32_t index, const struct handover *h)
 {
     bool any = false;
-    struct xs_tree *tree = &heap->free[index];
-    struct xs_block *block = xs_block_of_node(xs_tree_first(tree));
+    struct xs_bins *tree = &heap->free[index];
+    struct xs_block *block = xs_block_of_node(xs_bins_first(tree));
     while (block) {
-        /* Settling joins neighbours away, so the walk goes on by key. */
+        /* Joining takes neighbours away, so the walk goes on by key. */
         uint64_t bytes = xs_block_bytes(block), va = xs_block_va(block);
-        if (xs_block_has_passed(block, fences)) {
+        if (applies(h, block)) {
             remove_free(heap, block);
-            xs_heap_put(heap, block, NULL, 0);
+            xs_heap_put(heap, block, h->stream, h->stamp);
             any = true;
         }
-        block = xs_block_of_node(xs_tree_at_least(tree, bytes, va + 1));
+        block = xs_block_of_node(xs_bins_at_least(tree, bytes, va + 1));
     }
+    return any;
+}
+
+/* All streams' blocks but those of `except`. */
+static bool hand_over(struct xs_heap *heap, const struct xs_stream *except, const struct handover *h)
+{
+    bool any = false;
+    for (uint32_t index = 1; index < heap->trees; index++)
+        if (heap->free[index].count && (!except || except->index != index))
+            any |= hand_over_tree(heap, index, h);
     return any;
 }
 
 bool xs_heap_settle(struct xs_heap *heap, const struct xs_fences *fences,
                     const struct xs_stream *except)
 {
-    bool any = false;
-    for (uint32_t index = 1; index < heap->trees; index++)
-        if (heap->free[index].count && (!except || except->index != index))
-            any |= settle_tree(heap, index, fences);
-    return any;
+    return hand_over(heap, except, &(struct handover){.fences = fences});
+}
+
+bool xs_heap_adopt(struct xs_heap *heap, struct xs_stream *stream, uint64_t epoch, uint64_t stamp)
+{
+    return hand_over(heap, stream,
+                     &(struct handover){.stream = stream, .epoch = epoch, .stamp = stamp});
 }
 
 /* ---- what growth needs ---------------------------------------------------------------------- */
 
 static void insert_hole(struct xs_heap *heap, struct xs_block *block)
 {
-    block->state = XS_BLOCK_HOLE;
+    xs_block_set_state(block, XS_BLOCK_HOLE);
     xs_list_push_front(&heap->holes, &block->link);
 }
 
 struct xs_block *xs_heap_carve(struct xs_heap *heap, struct xs_block *block, xs_cu_ptr va,
                                size_t bytes)
 {
-    bool hole = block->state == XS_BLOCK_HOLE;
+    bool hole = xs_block_state_of(block) == XS_BLOCK_HOLE;
     if (hole)
         xs_list_remove(&block->link);
     else
         remove_free(heap, block);
-    block->state = XS_BLOCK_BUSY;
+    xs_block_set_state(block, XS_BLOCK_BUSY);
     if (va + bytes < xs_block_end(block)) {
         struct xs_block *right = split(heap, block, va + bytes);
         hole ? insert_hole(heap, right) : insert_free(heap, right);
@@ -238,6 +268,11 @@ struct xs_block *xs_heap_carve(struct xs_heap *heap, struct xs_block *block, xs_
     return block;
 }
 
+void xs_heap_set_stream(struct xs_block *block, struct xs_stream *stream)
+{
+    set_stream(block, stream, 0);
+}
+
 void xs_heap_forget_stream(struct xs_block *block)
 {
     set_stream(block, NULL, 0);
@@ -247,11 +282,11 @@ struct xs_block *xs_heap_put_hole(struct xs_heap *heap, struct xs_block *block)
 {
     set_stream(block, NULL, 0);
     struct xs_block *prev = xs_block_prev(block), *next = xs_block_next(block);
-    if (next && next->state == XS_BLOCK_HOLE) {
+    if (next && xs_block_state_of(next) == XS_BLOCK_HOLE) {
         xs_list_remove(&next->link);
         join(heap, block, next);
     }
-    if (prev && prev->state == XS_BLOCK_HOLE) {
+    if (prev && xs_block_state_of(prev) == XS_BLOCK_HOLE) {
         xs_list_remove(&prev->link);
         join(heap, prev, block);
         block = prev;
@@ -268,7 +303,7 @@ void xs_heap_join_busy(struct xs_heap *heap, struct xs_block *block, struct xs_b
 
 void xs_heap_make_live(struct xs_block *block, struct xs_stream *stream)
 {
-    block->state = XS_BLOCK_LIVE;
+    xs_block_set_state(block, XS_BLOCK_LIVE);
     set_stream(block, stream, 0);
 }
 
@@ -293,7 +328,7 @@ struct xs_block *xs_heap_add_segment(struct xs_heap *heap, struct xs_segment *se
 void xs_heap_remove_segment(struct xs_heap *heap, struct xs_block *block)
 {
     struct xs_segment *segment = block->segment;
-    if (block->state == XS_BLOCK_FREE)
+    if (xs_block_state_of(block) == XS_BLOCK_FREE)
         remove_free(heap, block);
     xs_list_remove(&block->link);
     set_stream(block, NULL, 0);

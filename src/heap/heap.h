@@ -11,19 +11,19 @@
 #include "base/base.h"
 #include "base/list.h"
 #include "base/meta.h"
-#include "base/tree.h"
+#include "base/bins.h"
 #include "heap/block.h"
 #include "vmm/fence.h"
 #include "vmm/segment.h"
 #include "vmm/stream.h"
 
 struct xs_heap {
-    void *owner;             /* for those above: the device */
-    struct xs_slab *records; /* struct xs_block, shared by the device's heaps */
-    struct xs_list segments; /* by address of the record: order of creation */
-    struct xs_list holes;    /* HOLE blocks, newest first */
-    struct xs_tree *free;    /* FREE blocks by stream index; [0]: idle ones */
-    uint32_t trees;          /* indexes in use: [0, trees) */
+    void *owner;              /* for those above: the device */
+    struct xs_slab *records;  /* struct xs_block, shared by the device's heaps */
+    struct xs_list segments;  /* by address of the record: order of creation */
+    struct xs_list holes;     /* HOLE blocks, newest first */
+    struct xs_bins *free;     /* FREE blocks by stream index; [0]: idle ones. Pages come when touched */
+    uint32_t trees;           /* indexes in use: [0, trees) */
     size_t free_bytes;
     uint32_t searches; /* classic: the clock of garbage collection */
 };
@@ -72,6 +72,8 @@ struct xs_block *xs_heap_put_hole(struct xs_heap *heap, struct xs_block *block);
 void xs_heap_join_busy(struct xs_heap *heap, struct xs_block *block, struct xs_block *next);
 /* A BUSY block becomes LIVE for `stream`, whole. */
 void xs_heap_make_live(struct xs_block *block, struct xs_stream *stream);
+/* A LIVE block belongs to the order of another stream from now on. */
+void xs_heap_set_stream(struct xs_block *block, struct xs_stream *stream);
 /* Cuts a BUSY block after `bytes`; returns the rest, BUSY too. Needs one record. */
 struct xs_block *xs_heap_cut_busy(struct xs_heap *heap, struct xs_block *block, size_t bytes);
 
@@ -79,6 +81,10 @@ struct xs_block *xs_heap_cut_busy(struct xs_heap *heap, struct xs_block *block, 
  * which may use them anyway (NULL: no exception). Returns whether any has. */
 bool xs_heap_settle(struct xs_heap *heap, const struct xs_fences *fences,
                     const struct xs_stream *except);
+
+/* Free blocks of other streams that were freed by `epoch` become `stream`'s, with its stamp: what they wait
+ * for comes before that stream's further work by other means. Returns whether any has. */
+bool xs_heap_adopt(struct xs_heap *heap, struct xs_stream *stream, uint64_t epoch, uint64_t stamp);
 
 static inline bool xs_block_has_passed(const struct xs_block *block, const struct xs_fences *fences)
 {

@@ -35,8 +35,9 @@ bool xs_broken(struct xs_finding *finding, const char *fmt, ...)
 static bool broken_block(struct check *c, const char *rule, const struct xs_block *block,
                          const char *what)
 {
-    static const char *const states[] = {"LIVE", "FREE", "HOLE", "BUSY"};
-    const char *state = block->state < XS_COUNT_OF(states) ? states[block->state] : "unknown";
+    static const char *const states[] = {"LIVE", "CACHED", "WAITING",
+                                         "FREE", "HOLE",   "BUSY"};
+    const char *state = xs_block_state_of(block) < XS_COUNT_OF(states) ? states[xs_block_state_of(block)] : "unknown";
     return xs_broken(c->finding, "%s: %s block at 0x%llx, %zu bytes, stream %u: %s", rule, state,
                      xs_block_va(block), xs_block_bytes(block),
                      block->stream ? block->stream->index : 0, what);
@@ -68,19 +69,19 @@ static bool check_owner(struct check *c, const struct xs_block *block,
 {
     if (block->segment != segment || block->heap != c->heap)
         return broken_block(c, "H2", block, "names another segment or heap");
-    return block->state <= XS_BLOCK_BUSY || broken_block(c, "H2", block, "has no state");
+    return xs_block_state_of(block) <= XS_BLOCK_BUSY || broken_block(c, "H2", block, "has no state");
 }
 
 /* H3, H4 */
 static bool check_neighbour(struct check *c, const struct xs_block *block)
 {
     const struct xs_block *next = xs_block_next(block);
-    if (!next || next->state != block->state)
+    if (!next || xs_block_state_of(next) != xs_block_state_of(block))
         return true;
-    if (block->state == XS_BLOCK_HOLE)
+    if (xs_block_state_of(block) == XS_BLOCK_HOLE)
         return broken_block(c, "H4", block, "the next one is a hole too");
     bool joinable = block->stream == next->stream || !block->stream || !next->stream;
-    return block->state != XS_BLOCK_FREE || !joinable ||
+    return xs_block_state_of(block) != XS_BLOCK_FREE || !joinable ||
            broken_block(c, "H3", block, "could be joined with the next one");
 }
 
@@ -107,7 +108,7 @@ static bool check_free(struct check *c, const struct xs_block *block)
     if (index >= c->heap->trees)
         return broken_block(c, "H6", block, "its stream's index is beyond the heap's trees");
     const struct xs_tree_node *found =
-        xs_tree_at_least(&c->heap->free[index], xs_block_bytes(block), xs_block_va(block));
+        xs_bins_at_least(&c->heap->free[index], xs_block_bytes(block), xs_block_va(block));
     return found == &block->node || broken_block(c, "H6", block, "is not in its stream's tree");
 }
 
@@ -116,18 +117,18 @@ static bool check_stream(struct check *c, const struct xs_block *block)
 {
     if (!block->stream && block->stamp)
         return broken_block(c, "H8", block, "has a stamp, but no stream");
-    if (block->state == XS_BLOCK_HOLE && block->stream)
+    if (xs_block_state_of(block) == XS_BLOCK_HOLE && block->stream)
         return broken_block(c, "H8", block, "has a stream, though unmapped");
-    if (block->state == XS_BLOCK_LIVE && (!block->stream || block->stamp))
-        return broken_block(c, "H8", block, "has no stream, or a stamp");
+    if (xs_block_state_of(block) <= XS_BLOCK_WAITING && !block->stream)
+        return broken_block(c, "H8", block, "has no stream");
     return true;
 }
 
 static bool check_state(struct check *c, const struct xs_block *block)
 {
-    if (block->state == XS_BLOCK_FREE)
+    if (xs_block_state_of(block) == XS_BLOCK_FREE)
         return check_free(c, block);
-    return block->state != XS_BLOCK_HOLE || check_hole(c, block);
+    return xs_block_state_of(block) != XS_BLOCK_HOLE || check_hole(c, block);
 }
 
 /* ---- extents -------------------------------------------------------------------------------- */
@@ -137,12 +138,15 @@ static bool check_extent(struct check *c, const struct xs_segment *segment, xs_c
 {
     const struct xs_extent *e = xs_segment_extent_at(segment, *va);
     if (e->bytes == 0 || e->bytes % segment->granule || e->va < segment->base ||
-        e->va + e->bytes > segment->base + segment->bytes || (e->va - segment->base) % segment->granule)
-        return xs_broken(c->finding, "H9: extent at 0x%llx, %zu bytes, is not whole granules of the "
-                         "segment at 0x%llx", e->va, e->bytes, segment->base);
+        e->va + e->bytes > segment->base + segment->bytes ||
+        (e->va - segment->base) % segment->granule)
+        return xs_broken(c->finding,
+                         "H9: extent at 0x%llx, %zu bytes, is not whole granules of the "
+                         "segment at 0x%llx",
+                         e->va, e->bytes, segment->base);
     if (*va < e->va || *va >= e->va + e->bytes)
-        return xs_broken(c->finding, "H9: 0x%llx is backed by an extent that says it is at 0x%llx", *va,
-                         e->va);
+        return xs_broken(c->finding, "H9: 0x%llx is backed by an extent that says it is at 0x%llx",
+                         *va, e->va);
     for (xs_cu_ptr at = e->va; at < e->va + e->bytes; at += segment->granule)
         if (xs_segment_extent_at(segment, at) != e)
             return xs_broken(c->finding, "H9: extent at 0x%llx, %zu bytes, does not back 0x%llx",
@@ -187,8 +191,8 @@ static bool check_backing(struct check *c, const struct xs_block *block)
 {
     if (!block->segment->extent_at)
         return true;
-    bool hole = block->state == XS_BLOCK_HOLE ||
-                (block->state == XS_BLOCK_BUSY &&
+    bool hole = xs_block_state_of(block) == XS_BLOCK_HOLE ||
+                (xs_block_state_of(block) == XS_BLOCK_BUSY &&
                  !xs_segment_extent_at(block->segment, xs_block_va(block)));
     return hole ? check_unbacked(c, block) : check_backed(c, block);
 }
@@ -213,7 +217,8 @@ static bool check_segment(struct check *c, const struct xs_segment *segment)
         va = xs_block_end(block);
     }
     return va == segment->base + segment->bytes ||
-           xs_broken(c->finding, "H1: the blocks of the segment at 0x%llx end at 0x%llx, it at 0x%llx",
+           xs_broken(c->finding,
+                     "H1: the blocks of the segment at 0x%llx end at 0x%llx, it at 0x%llx",
                      segment->base, va, segment->base + segment->bytes);
 }
 
@@ -224,30 +229,33 @@ static bool check_hole_list(struct check *c)
     XS_LIST_FOR_EACH(link, &c->heap->holes) {
         const struct xs_block *block = xs_block_of_link(link);
         if (!is_linked_well(link) || ++count > c->holes)
-            return xs_broken(c->finding, "H5: the list of holes is broken, or longer than the %zu "
-                             "holes of the segments", c->holes);
-        if (block->state != XS_BLOCK_HOLE || xs_list_is_empty(&block->by_addr))
+            return xs_broken(c->finding,
+                             "H5: the list of holes is broken, or longer than the %zu "
+                             "holes of the segments",
+                             c->holes);
+        if (xs_block_state_of(block) != XS_BLOCK_HOLE || xs_list_is_empty(&block->by_addr))
             return broken_block(c, "H5", block, "is in the list of holes");
     }
-    return count == c->holes || xs_broken(c->finding, "H5: %zu holes in the list, %zu in segments",
-                                          count, c->holes);
+    return count == c->holes ||
+           xs_broken(c->finding, "H5: %zu holes in the list, %zu in segments", count, c->holes);
 }
 
 /* H6, second half. Returns the number of nodes, or SIZE_MAX. */
 static size_t check_tree(struct check *c, uint32_t index)
 {
-    const struct xs_tree *tree = &c->heap->free[index];
+    const struct xs_bins *tree = &c->heap->free[index];
     size_t count = 0;
-    struct xs_tree_node *node = xs_tree_first(tree);
-    for (; node && count <= tree->count; node = xs_tree_next(tree, node), count++) {
+    struct xs_tree_node *node = xs_bins_first(tree);
+    for (; node && count <= tree->count; node = xs_bins_next(tree, node), count++) {
         const struct xs_block *block = xs_block_of_node(node);
-        if (block->state != XS_BLOCK_FREE || block->heap != c->heap ||
+        if (xs_block_state_of(block) != XS_BLOCK_FREE || block->heap != c->heap ||
             (block->stream ? block->stream->index : 0) != index)
             return broken_block(c, "H6", block, "is in the tree of another stream"), SIZE_MAX;
     }
     if (count != tree->count)
-        return xs_broken(c->finding, "H6: the tree of stream %u counts %zu blocks, and has %zu", index,
-                         tree->count, count), SIZE_MAX;
+        return xs_broken(c->finding, "H6: the tree of stream %u counts %zu blocks, and has %zu",
+                         index, tree->count, count),
+               SIZE_MAX;
     return count;
 }
 
@@ -260,8 +268,8 @@ static bool check_trees(struct check *c)
             return false;
         sum += count;
     }
-    return sum == c->free_blocks || xs_broken(c->finding, "H6: %zu blocks in trees, %zu in segments",
-                                              sum, c->free_blocks);
+    return sum == c->free_blocks ||
+           xs_broken(c->finding, "H6: %zu blocks in trees, %zu in segments", sum, c->free_blocks);
 }
 
 /* H7 */

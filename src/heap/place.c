@@ -12,15 +12,16 @@ static bool is_usable(const struct request *request, const struct xs_block *bloc
 {
     if (!block)
         return false;
-    if (block->state == XS_BLOCK_HOLE)
+    if (xs_block_state_of(block) == XS_BLOCK_HOLE)
         return true;
-    return block->state == XS_BLOCK_FREE &&
+    return xs_block_state_of(block) == XS_BLOCK_FREE &&
            (block->stream == request->stream || xs_block_has_passed(block, request->fences));
 }
 
 static size_t granules_in(const struct xs_block *block, size_t bytes)
 {
-    return block->state == XS_BLOCK_HOLE ? xs_round_up(bytes, block->segment->granule) : 0;
+    return xs_block_state_of(block) == XS_BLOCK_HOLE ? xs_round_up(bytes, block->segment->granule)
+                                                     : 0;
 }
 
 static void consider(struct xs_place *best, struct xs_block *first, xs_cu_ptr va, size_t new_bytes)
@@ -78,7 +79,7 @@ static void try_run(const struct request *request, struct xs_block *hole, struct
 {
     struct xs_block *begin = hole, *b;
     while (is_usable(request, b = xs_block_prev(begin))) {
-        if (b->state == XS_BLOCK_HOLE)
+        if (xs_block_state_of(b) == XS_BLOCK_HOLE)
             return;
         begin = b;
     }

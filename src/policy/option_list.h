@@ -90,6 +90,25 @@
     X(gpu_direct_rdma, "gpu_direct_rdma",                                                          \
       CHOICE, "auto", "auto|True|False", "", KEEP, START,                                          \
       "Create extents that network cards may read and write; auto: where the device supports it.") \
+    X(cache, "cache",                                                                              \
+      CHOICE, "auto", "auto|True|False", "", KEEP, LIVE,                                           \
+      "Keep freed blocks in a cache of each thread, to be handed out again as they are; auto: "    \
+      "where segments are expandable.")                                                            \
+    X(cache_blocks, "cache_blocks",                                                                \
+      COUNT, "256", "[1, 65535]", "", KEEP, LIVE,                                                  \
+      "Most blocks of one size and stream in a thread's cache; more go to other threads.")         \
+    X(cache_bytes, "cache_bytes",                                                                  \
+      SIZE, "unlimited", "[0, )", "unlimited", KEEP, LIVE,                                         \
+      "Most bytes in a thread's cache of one device; they never cost reserved memory, since "      \
+      "caches are emptied before it grows.")                                                       \
+    X(cross_stream_wait, "cross_stream_wait",                                                      \
+      BOOL, "True", "False|True", "", KEEP, LIVE,                                                  \
+      "Where the limit is reached, make the requesting stream wait for what other streams have "   \
+      "freed, on the GPU, before the CPU has to.")                                                 \
+    X(poison, "poison",                                                                            \
+      COUNT, "0", "[0, 255]", "", KEEP, LIVE,                                                      \
+      "Debugging: fill blocks with this byte when they are freed and when they are handed out; "   \
+      "streams must outlive their blocks, and nothing is cached; 0: off.")                         \
     X(strict, "strict",                                                                            \
       BOOL, "False", "False|True", "", KEEP, LIVE,                                                 \
       "An unknown key is an error, and a string that is refused stops xseg from starting.")

@@ -13,6 +13,7 @@
 enum xs_backend { XS_BACKEND_NATIVE, XS_BACKEND_CUDA_MALLOC };
 enum xs_handle_type { XS_HANDLE_NONE, XS_HANDLE_POSIX_FD, XS_HANDLE_FABRIC, XS_HANDLE_AUTO };
 enum xs_gpu_direct_rdma { XS_RDMA_AUTO, XS_RDMA_ON, XS_RDMA_OFF };
+enum xs_cache_choice { XS_CACHE_AUTO, XS_CACHE_ON, XS_CACHE_OFF };
 
 /* Address space of one segment: bytes, or else a share of the device's memory, or else (both 0)
  * automatic. */

@@ -160,6 +160,27 @@ enum xseg_result xs_fence_poll(struct xs_fences *fences, bool *progress)
     return code == XS_CUDA_ERROR_NOT_READY ? XSEG_OK : xs_driver_result(code);
 }
 
+static struct fence *newest_of_context(const struct xs_fences *fences)
+{
+    for (struct xs_list *link = fences->pending.prev; link != &fences->pending; link = link->prev)
+        if (!fence_of(link)->stream)
+            return fence_of(link);
+    return NULL;
+}
+
+enum xseg_result xs_fence_wait_on_stream(struct xs_fences *fences, xs_cu_stream handle,
+                                         uint64_t *epoch)
+{
+    *epoch = 0;
+    xs_lock_acquire(&fences->lock);
+    const struct fence *f = newest_of_context(fences);
+    xs_cu_result code = f ? xs_cu_stream_wait_event(handle, f->event, 0) : XS_CUDA_SUCCESS;
+    if (f && !code)
+        *epoch = f->epoch;
+    xs_lock_release(&fences->lock);
+    return xs_driver_result(code);
+}
+
 /* The lock is held over the wait: other threads that need a fence have to wait for the same work. */
 enum xseg_result xs_fence_wait_oldest(struct xs_fences *fences, bool *waited)
 {

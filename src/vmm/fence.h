@@ -67,6 +67,13 @@ enum xseg_result xs_fence_record(struct xs_fences *fences, struct xs_stream *str
 /* Looks at the pending fences, oldest first, without waiting. *progress: whether any has passed. */
 enum xseg_result xs_fence_poll(struct xs_fences *fences, bool *progress);
 
+/*
+ * Makes `handle` wait, on the GPU, for the newest pending fence of the whole context. *epoch: everything
+ * stamped up to it comes before the stream's further work; 0: there is no such fence.
+ */
+enum xseg_result xs_fence_wait_on_stream(struct xs_fences *fences, xs_cu_stream handle,
+                                         uint64_t *epoch);
+
 /* Waits for the oldest pending fence. *waited false: there was none. */
 enum xseg_result xs_fence_wait_oldest(struct xs_fences *fences, bool *waited);
 

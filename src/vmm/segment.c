@@ -45,7 +45,7 @@ enum xseg_result xs_segment_reserve(const struct xs_caps *caps, size_t want, siz
     struct xs_segment *segment = new_record(base, bytes, caps->granule);
     if (!segment)
         goto unreserve;
-    segment->extent_at = xs_meta_map(map_bytes(segment));
+    segment->extent_at = xs_meta_map_sparse(map_bytes(segment));
     if (!segment->extent_at)
         goto unmap_record;
     *out = segment;
@@ -60,7 +60,7 @@ unreserve:
 void xs_segment_unreserve(struct xs_segment *segment)
 {
     xs_cu_mem_unreserve(segment->base, segment->bytes);
-    xs_meta_unmap(segment->extent_at, map_bytes(segment));
+    xs_meta_unmap_sparse(segment->extent_at, map_bytes(segment));
     xs_meta_unmap(segment, sizeof(*segment));
 }
 

@@ -49,6 +49,11 @@ static bool is_special(xs_cu_stream handle)
     return handle == NULL || handle == XS_CU_STREAM_PER_THREAD;
 }
 
+bool xs_stream_is_trusted(const struct xs_stream *stream)
+{
+    return stream->trusted || is_special(stream->key.handle);
+}
+
 static bool same_stream(const struct xs_stream_key *a, const struct xs_stream_key *b)
 {
     if (a->id != b->id || is_special(a->handle) != is_special(b->handle))
@@ -64,6 +69,7 @@ static struct xs_stream *unlink_unused(struct xs_streams *streams)
             if (s->refs)
                 continue;
             *link = s->next;
+            streams->recycled++;
             return s;
         }
     }
@@ -95,7 +101,18 @@ struct xs_stream *xs_streams_get(struct xs_streams *streams, const struct xs_str
         return NULL;
     s->key = *key;
     s->last_stamp = 0;
+    s->trusted = false;
     s->next = *bucket;
     *bucket = s;
     return s;
+}
+
+size_t xs_streams_trusted(const struct xs_streams *streams, xs_cu_stream *handles, size_t max)
+{
+    size_t n = 0;
+    for (unsigned i = 0; i < XS_STREAM_BUCKETS; i++)
+        for (const struct xs_stream *s = streams->bucket[i]; s && n < max; s = s->next)
+            if (s->trusted)
+                handles[n++] = s->key.handle;
+    return n;
 }

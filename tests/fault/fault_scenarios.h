@@ -224,15 +224,12 @@ static enum xseg_result request_other_kind(void)
     return request_on(24 * XS_MIB, NULL);
 }
 
-static enum xseg_result request_and_free(void)
+static enum xseg_result free_first(void)
 {
-    void *p = NULL;
-    enum xseg_result e = xseg_malloc(&p, 3 * XS_MIB, 0, NULL);
-    if (e)
-        return e;
-    e = xseg_free(p);
-    if (e) /* it is as before the call, and can be freed again */
-        XT_OK(xseg_free(p));
+    const struct model_block block = model.at[0];
+    const enum xseg_result e = xseg_free((void *)block.va);
+    if (!e)
+        model_forget(0);
     return e;
 }
 
@@ -335,8 +332,9 @@ static const struct scenario scenarios[] = {
      .releases = true},
     {.name = "extents give way", .set_up = both_kinds_reversed, .act = request_other_kind,
      .releases = true},
-    {.name = "uncached", .conf = "backend:cudaMalloc", .set_up = one_block,
-     .act = request_and_free},
+    {.name = "uncached request", .conf = "backend:cudaMalloc", .set_up = one_block,
+     .act = request_large},
+    {.name = "uncached free", .conf = "backend:cudaMalloc", .set_up = cached, .act = free_first},
     {.name = "trim", .set_up = cached, .act = trim_to_half, .releases = true},
     {.name = "empty cache", .set_up = cached, .act = empty, .releases = true},
     {.name = "empty cache of both kinds", .set_up = cached_of_both_kinds, .act = empty,

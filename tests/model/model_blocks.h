@@ -126,16 +126,22 @@ static inline void model_add(void *p, size_t requested, unsigned stream)
     pattern_write(&block);
 }
 
+/* The block has been freed. */
+static inline void model_forget(size_t i)
+{
+    model.requested -= model.at[i].requested;
+    model.allocated -= model.at[i].allocated;
+    model.count--;
+    memmove(&model.at[i], &model.at[i + 1], (model.count - i) * sizeof(model.at[0]));
+}
+
 /* The block is about to be freed: it is as it was made. */
 static inline struct model_block model_remove(size_t i)
 {
     const struct model_block block = model.at[i];
     check_sizes(&block);
     pattern_check(&block);
-    model.count--;
-    memmove(&model.at[i], &model.at[i + 1], (model.count - i) * sizeof(block));
-    model.requested -= block.requested;
-    model.allocated -= block.allocated;
+    model_forget(i);
     return block;
 }
 

@@ -102,7 +102,8 @@ static inline struct xs_block *map_hole(struct xs_block *hole, size_t skip, size
     return xs_heap_put(&heap, block, NULL, 0);
 }
 
-static inline struct xs_block *take(struct xs_block *block, size_t skip, size_t units, uint32_t stream)
+static inline struct xs_block *take(struct xs_block *block, size_t skip, size_t units,
+                                    uint32_t stream)
 {
     assert_true(xs_heap_reserve(&heap, 2));
     return xs_heap_take(&heap, block, xs_block_va(block) + skip * UNIT, units * UNIT, ON(stream));

@@ -41,7 +41,7 @@
     X((xs_cu_stream stream), cuStreamDestroy_v2)                                                   \
     X((xs_cu_stream stream), cuStreamSynchronize)                                                  \
     X((xs_cu_stream stream, int mode), cuStreamBeginCapture_v2)                                    \
-    X((xs_cu_stream stream, xs_cu_graph *graph), cuStreamEndCapture)                               \
+    X((xs_cu_stream stream, xs_cu_graph * graph), cuStreamEndCapture)                              \
     X((xs_cu_graph graph), cuGraphDestroy)                                                         \
     X((xs_cu_context context), cuCtxSetCurrent)                                                    \
     X((xs_cu_context * context, unsigned flags, xs_cu_device device), cuCtxCreate_v2)              \

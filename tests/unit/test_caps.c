@@ -57,7 +57,8 @@ static void unknown_attribute_is_one_that_the_device_lacks(void **state)
     assert_false(caps.posix_fd);
     assert_int_equal(caps.granule, GRANULE);
     xs_fault_clear();
-    fail_call(XS_CALL_device_attribute, 2, XS_CUDA_ERROR_INVALID_VALUE); /* then: file descriptors */
+    fail_call(XS_CALL_device_attribute, 2,
+              XS_CUDA_ERROR_INVALID_VALUE); /* then: file descriptors */
     ok(xs_caps_query(0, &caps));
     assert_true(caps.vmm);
     assert_false(caps.posix_fd);
@@ -110,6 +111,7 @@ int main(void)
         simulator_test(unknown_attribute_is_one_that_the_device_lacks),
         simulator_test(no_granularity_means_no_vmm),
     };
-    int failed = cmocka_run_group_tests(in_children, NULL, NULL); /* before a driver is loaded here */
+    int failed =
+        cmocka_run_group_tests(in_children, NULL, NULL); /* before a driver is loaded here */
     return failed + cmocka_run_group_tests(tests, start_simulator, NULL);
 }

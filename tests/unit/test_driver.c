@@ -152,7 +152,8 @@ static int count_calls(void)
     CHILD_CHECK(xs_cu_ctx_push(primary) == XS_CUDA_SUCCESS);
     xs_cu_ptr va;
     CHILD_CHECK(xs_cu_mem_alloc(&va, GRANULE) == XS_CUDA_SUCCESS);
-    CHILD_CHECK(xs_driver_cost_ns() >= cost + 10000); /* the table's time, not the simulator's own */
+    CHILD_CHECK(xs_driver_cost_ns() >=
+                cost + 10000); /* the table's time, not the simulator's own */
     CHILD_CHECK(xs_cu_mem_free(va) == XS_CUDA_SUCCESS);
     CHILD_CHECK(xs_driver_wall_ns() > 0);
     return 0;

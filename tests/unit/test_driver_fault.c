@@ -79,7 +79,8 @@ static xs_cu_result create(size_t bytes)
 static void size_bound_spares_smaller_requests(void **state)
 {
     (void)state;
-    struct xs_fault fault = {XS_CALL_mem_create, 1, ALL, 4 * GRANULE, XS_CUDA_ERROR_OUT_OF_MEMORY, 0};
+    struct xs_fault fault = {XS_CALL_mem_create,          1, ALL, 4 * GRANULE,
+                             XS_CUDA_ERROR_OUT_OF_MEMORY, 0};
     assert_true(xs_fault_add(&fault));
     ok(create(GRANULE));
     ok(create(2 * GRANULE));

@@ -46,8 +46,9 @@ static void extent_is_one_handle_of_its_size(void **state)
 static void refused_handle_types_are_dropped_one_by_one_and_for_good(void **state)
 {
     (void)state;
-    static const xs_cu_result refusals[] = {XS_CUDA_ERROR_NOT_PERMITTED, XS_CUDA_ERROR_NOT_SUPPORTED,
-                                            XS_CUDA_ERROR_INVALID_VALUE, XS_CUDA_ERROR_INVALID_DEVICE};
+    static const xs_cu_result refusals[] = {
+        XS_CUDA_ERROR_NOT_PERMITTED, XS_CUDA_ERROR_NOT_SUPPORTED, XS_CUDA_ERROR_INVALID_VALUE,
+        XS_CUDA_ERROR_INVALID_DEVICE};
     for (size_t i = 0; i < XS_COUNT_OF(refusals); i++) {
         atomic_store(&extents.handle_types, BOTH);
         fail_call(XS_CALL_mem_create, 1, refusals[i]);

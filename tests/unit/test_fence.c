@@ -299,7 +299,8 @@ static void expect_failed_record(enum xs_call call, bool context)
     uint64_t stamp = free_on(s[0]);
     size_t events = live_events(), spare = fences.slab.live;
     fail_call(call, 1, XS_CUDA_ERROR_UNKNOWN);
-    assert_int_equal(xs_fence_record(&fences, context ? NULL : s[0], handles[0]), XSEG_ERROR_DRIVER);
+    assert_int_equal(xs_fence_record(&fences, context ? NULL : s[0], handles[0]),
+                     XSEG_ERROR_DRIVER);
     assert_int_equal(xs_driver_last_error()->call, call);
     assert_int_equal(fences.pending_count, 0);
     assert_true(xs_list_is_empty(&fences.pending));

@@ -29,8 +29,8 @@ static void take_cuts_what_it_does_not_need(void **state)
 static struct xs_block *find(size_t units, size_t align_units, uint32_t stream, size_t *begin)
 {
     xs_cu_ptr va = 0;
-    struct xs_block *b =
-        xs_heap_find(&heap, units * UNIT, align_units > 1 ? align_units * UNIT : 1, ON(stream), &va);
+    struct xs_block *b = xs_heap_find(&heap, units * UNIT, align_units > 1 ? align_units * UNIT : 1,
+                                      ON(stream), &va);
     *begin = b ? (va - segments[0].base) / UNIT : SIZE_MAX;
     return b;
 }
@@ -98,7 +98,8 @@ static void aligned_request_goes_where_it_can_be_aligned(void **state)
     assert_int_equal(begin, 16); /* not in the best fits */
     assert_ptr_equal(find(2, 2, 2, &begin), block_at(0, 2));
     take(block_at(0, 16), 0, 48, 1);
-    assert_ptr_equal(find(6, 4, 2, &begin), block_at(0, 2)); /* nowhere aligned: the best fit as it is */
+    assert_ptr_equal(find(6, 4, 2, &begin),
+                     block_at(0, 2)); /* nowhere aligned: the best fit as it is */
     assert_int_equal(begin, 2);
 }
 
@@ -174,7 +175,8 @@ static void settle_leaves_what_has_not_passed_and_the_exception(void **state)
     assert_false(xs_heap_settle(&heap, &fences, ON(1)));
     pass(2);
     assert_true(xs_heap_settle(&heap, &fences, ON(1)));
-    expect_layout(0, "F48@1 L16@1"); /* idle memory joins the stream's own, which it may use anyway */
+    expect_layout(0,
+                  "F48@1 L16@1"); /* idle memory joins the stream's own, which it may use anyway */
     assert_true(xs_heap_settle(&heap, &fences, NULL));
     expect_layout(0, "F48 L16@1");
 }
@@ -279,8 +281,8 @@ static void segments_come_and_go(void **state)
 /* A classic segment has no extents, and any size. */
 static struct xs_block *add_classic(size_t i, size_t units)
 {
-    segments[i] = (struct xs_segment){.base = (i + 1) << 40,
-                                      .bytes = units * UNIT, .granule = units * UNIT};
+    segments[i] =
+        (struct xs_segment){.base = (i + 1) << 40, .bytes = units * UNIT, .granule = units * UNIT};
     xs_list_init(&segments[i].link);
     xs_list_init(&segments[i].blocks);
     assert_true(xs_heap_reserve(&heap, 1));
@@ -416,7 +418,8 @@ static void step_give(void)
     struct xs_block *block = random_block(&seed, XS_BLOCK_LIVE);
     if (!block)
         return;
-    set_units(block, (struct unit){.state = XS_BLOCK_FREE, .stream = block->stream->index,
+    set_units(block, (struct unit){.state = XS_BLOCK_FREE,
+                                   .stream = block->stream->index,
                                    .stamp = xs_fence_stamp(&fences)});
     give(block);
 }

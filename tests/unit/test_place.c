@@ -132,7 +132,8 @@ static void step(uint64_t *seed)
     struct xs_block *b;
     size_t kind = random_below(seed, 10);
     if (kind < 3 && (b = random_block(seed, XS_BLOCK_HOLE))) {
-        size_t granules = xs_block_bytes(b) / UNIT / GRANULE_UNITS, skip = random_below(seed, granules);
+        size_t granules = xs_block_bytes(b) / UNIT / GRANULE_UNITS,
+               skip = random_below(seed, granules);
         size_t n = xs_min(1 + random_below(seed, 3), granules - skip);
         map_hole(b, skip * GRANULE_UNITS, n * GRANULE_UNITS);
     } else if (kind < 7 && (b = random_block(seed, XS_BLOCK_FREE))) {

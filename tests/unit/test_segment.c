@@ -116,7 +116,8 @@ static void attached_extent_is_at_its_granules_and_no_others(void **state)
     for (size_t i = 0; i < 6; i++)
         assert_ptr_equal(xs_segment_extent_at(segment, segment->base + i * GRANULE),
                          i == 3 || i == 4 ? e : NULL);
-    assert_ptr_equal(xs_segment_extent_at(segment, va + 2 * GRANULE - 1), e); /* any address in it */
+    assert_ptr_equal(xs_segment_extent_at(segment, va + 2 * GRANULE - 1),
+                     e); /* any address in it */
     xs_segment_detach(segment, e);
     assert_int_equal(e->va, 0);
     for (size_t i = 0; i < 6; i++)

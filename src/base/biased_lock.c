@@ -1,0 +1,71 @@
+#include "base/biased_lock.h"
+
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#if defined(__SANITIZE_THREAD__)
+#define UNDER_TSAN 1 /* it does not know membarrier */
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define UNDER_TSAN 1
+#endif
+#endif
+#ifndef UNDER_TSAN
+#define UNDER_TSAN 0
+#endif
+
+_Atomic bool xs_biased_lock_needs_fence;
+
+static pthread_once_t registered = PTHREAD_ONCE_INIT;
+
+static void register_barrier(void)
+{
+    long rc = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+    atomic_store(&xs_biased_lock_needs_fence, UNDER_TSAN || rc != 0);
+}
+
+void xs_biased_lock_init(struct xs_biased_lock *lock)
+{
+    pthread_once(&registered, register_barrier);
+    atomic_store(&lock->busy, 0);
+    atomic_store(&lock->wanted, 0);
+    pthread_mutex_init(&lock->turn, NULL);
+}
+
+void xs_biased_lock_destroy(struct xs_biased_lock *lock)
+{
+    pthread_mutex_destroy(&lock->turn);
+}
+
+static void barrier(void)
+{
+    if (!atomic_load_explicit(&xs_biased_lock_needs_fence, memory_order_relaxed))
+        syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+}
+
+void xs_biased_lock_acquire(struct xs_biased_lock *lock)
+{
+    pthread_mutex_lock(&lock->turn);
+    atomic_store(&lock->wanted, 1);
+    barrier();
+    while (atomic_load(&lock->busy))
+        sched_yield(); /* the owner is within a few instructions, unless it was descheduled there */
+}
+
+void xs_biased_lock_release(struct xs_biased_lock *lock)
+{
+    atomic_store_explicit(&lock->wanted, 0, memory_order_release);
+    pthread_mutex_unlock(&lock->turn);
+}
+
+void xs_biased_lock_enter_slow(struct xs_biased_lock *lock)
+{
+    do {
+        atomic_store_explicit(&lock->busy, 0, memory_order_release);
+        pthread_mutex_lock(&lock->turn);
+        pthread_mutex_unlock(&lock->turn);
+        atomic_store(&lock->busy, 1);
+    } while (atomic_load(&lock->wanted));
+}

@@ -1,0 +1,56 @@
+/*
+ * A lock that its owner thread takes for the price of two plain stores, and that any other thread can
+ * still take, at the price of a system call.
+ *
+ * The owner says "busy" and then looks whether somebody wants the lock; another thread says "wanted",
+ * makes every thread of the process run a memory barrier (membarrier), and then waits until the owner is
+ * not busy. Whichever came first, one of the two sees the other. Where the kernel has no membarrier the
+ * owner pays for a fence instead.
+ *
+ * The owner's part never blocks while nobody wants the lock. Others take turns.
+ */
+#ifndef XS_BASE_BIASED_LOCK_H
+#define XS_BASE_BIASED_LOCK_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/base.h"
+
+struct xs_biased_lock {
+    _Atomic uint32_t busy;   /* written by the owner alone */
+    _Atomic uint32_t wanted; /* written under `turn` */
+    pthread_mutex_t turn;
+};
+
+/* Whether owners need a fence of their own; set once before the first lock is made. */
+extern _Atomic bool xs_biased_lock_needs_fence;
+
+void xs_biased_lock_init(struct xs_biased_lock *lock);
+void xs_biased_lock_destroy(struct xs_biased_lock *lock);
+
+/* For any thread but the owner. */
+void xs_biased_lock_acquire(struct xs_biased_lock *lock);
+void xs_biased_lock_release(struct xs_biased_lock *lock);
+
+/* The owner found the lock wanted: waits until it is not, then takes it. */
+void xs_biased_lock_enter_slow(struct xs_biased_lock *lock);
+
+static inline void xs_biased_lock_enter(struct xs_biased_lock *lock)
+{
+    if (xs_unlikely(atomic_load_explicit(&xs_biased_lock_needs_fence, memory_order_relaxed))) {
+        atomic_store(&lock->busy, 1);
+    } else {
+        atomic_store_explicit(&lock->busy, 1, memory_order_relaxed);
+        atomic_signal_fence(memory_order_seq_cst); /* membarrier on the other side does the rest */
+    }
+    if (xs_unlikely(atomic_load(&lock->wanted)))
+        xs_biased_lock_enter_slow(lock);
+}
+
+static inline void xs_biased_lock_leave(struct xs_biased_lock *lock)
+{
+    atomic_store_explicit(&lock->busy, 0, memory_order_release);
+}
+
+#endif

@@ -1,0 +1,186 @@
+#include "cache/cache.h"
+
+#include <string.h>
+
+#include "base/meta.h"
+
+struct xs_cache *xs_cache_new(const struct xs_cache_shared *shared)
+{
+    struct xs_cache *c = xs_meta_map(sizeof(*c));
+    if (!c)
+        return NULL;
+    xs_biased_lock_init(&c->lock);
+    xs_list_init(&c->link);
+    c->shared = shared;
+    c->generation = UINT64_MAX; /* until the first refresh */
+    return c;
+}
+
+void xs_cache_delete(struct xs_cache *c)
+{
+    xs_biased_lock_destroy(&c->lock);
+    xs_meta_unmap(c, sizeof(*c));
+}
+
+static bool rounds_plainly(const struct xs_policy *policy)
+{
+    for (unsigned i = 0; i < XS_COUNT_OF(policy->roundup_power2_divisions); i++)
+        if (policy->roundup_power2_divisions[i] > 1)
+            return false;
+    return true;
+}
+
+void xs_cache_refresh(struct xs_cache *c, const struct xs_policy *policy, bool enabled)
+{
+    c->generation = atomic_load(&c->shared->generation);
+    c->policy = *policy;
+    c->plain = rounds_plainly(policy);
+    c->enabled = enabled;
+    c->bin_limit = (uint16_t)policy->cache_blocks;
+    c->bytes_limit = policy->cache_bytes;
+    memset(c->stream, 0, sizeof(c->stream));
+}
+
+/* ---- lists ---------------------------------------------------------------------------------- */
+
+static void append(struct xs_cached_list *list, struct xs_block *block)
+{
+    block->next_cached = list->head;
+    list->head = block;
+    list->count++;
+}
+
+/* Moves up to `n` blocks of a bin to the list. */
+static void move_blocks(struct xs_cache *c, struct xs_cache_bin *bin, uint32_t n,
+                        struct xs_cached_list *out)
+{
+    size_t bytes = (size_t)(bin->key >> 12) << 9;
+    for (; n && bin->head; n--) {
+        struct xs_block *block = bin->head;
+        bin->head = block->next_cached;
+        bin->count--;
+        c->bytes -= bytes;
+        append(out, block);
+    }
+}
+
+/* ---- the owner's ---------------------------------------------------------------------------- */
+
+void xs_cache_make_bin(struct xs_cache *c, uint64_t key, struct xs_cached_list *out)
+{
+    xs_biased_lock_enter(&c->lock);
+    if (!xs_cache_bin_of(c, key)) {
+        struct xs_cache_bin *a = &c->bin[xs_cache_slot(key)], *b = &c->bin[xs_cache_slot(key) ^ 1];
+        struct xs_cache_bin *victim = !a->head ? a : !b->head || b->hits < a->hits ? b : a;
+        move_blocks(c, victim, UINT32_MAX, out);
+        *victim = (struct xs_cache_bin){.key = key, .listed = victim->listed};
+    }
+    xs_biased_lock_leave(&c->lock);
+}
+
+void xs_cache_take_half(struct xs_cache *c, uint64_t key, struct xs_cached_list *out)
+{
+    xs_biased_lock_enter(&c->lock);
+    struct xs_cache_bin *bin = xs_cache_bin_of(c, key);
+    if (bin)
+        move_blocks(c, bin, (bin->count + 1) / 2, out);
+    xs_biased_lock_leave(&c->lock);
+}
+
+void xs_cache_fill(struct xs_cache *c, uint64_t key, struct xs_cached_list *blocks)
+{
+    xs_biased_lock_enter(&c->lock);
+    struct xs_cache_bin *bin = xs_cache_bin_of(c, key);
+    while (blocks->head) {
+        struct xs_block *block = blocks->head;
+        blocks->head = block->next_cached;
+        blocks->count--;
+        block->next_cached = bin->head;
+        xs_cache_list_bin(c, bin);
+        bin->head = block;
+        bin->count++;
+        c->bytes += (size_t)(key >> 12) << 9;
+    }
+    xs_biased_lock_leave(&c->lock);
+}
+
+/* Takes the heads of all bins; returns how many. Under the lock. */
+static uint32_t take_heads(struct xs_cache *c, struct xs_block *heads[XS_CACHE_BINS])
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < c->filled; i++) {
+        struct xs_cache_bin *bin = &c->bin[c->filled_bin[i]];
+        if (bin->head)
+            heads[n++] = bin->head;
+        bin->head = NULL;
+        bin->count = 0;
+        bin->listed = false;
+    }
+    c->filled = 0;
+    c->bytes = 0;
+    return n;
+}
+
+static void append_chains(struct xs_cached_list *out, struct xs_block *const *heads, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        for (struct xs_block *block = heads[i], *next; block; block = next) {
+            next = block->next_cached;
+            append(out, block);
+        }
+    }
+}
+
+void xs_cache_take_blocks(struct xs_cache *c, struct xs_cached_list *out)
+{
+    struct xs_block *heads[XS_CACHE_BINS];
+    xs_biased_lock_enter(&c->lock);
+    uint32_t n = take_heads(c, heads);
+    xs_biased_lock_leave(&c->lock);
+    append_chains(out, heads, n);
+}
+
+/* ---- anybody's ------------------------------------------------------------------------------ */
+
+static void lock(struct xs_cache *c, bool own)
+{
+    own ? xs_biased_lock_enter(&c->lock) : xs_biased_lock_acquire(&c->lock);
+}
+
+static void unlock(struct xs_cache *c, bool own)
+{
+    own ? xs_biased_lock_leave(&c->lock) : xs_biased_lock_release(&c->lock);
+}
+
+static void move_counts(struct xs_cache_counts *from, struct xs_cache_counts *to)
+{
+#define MOVE(field) XS_WRITE(to->field, XS_READ(from->field)), XS_WRITE(from->field, 0)
+    MOVE(hits);
+    MOVE(frees);
+    MOVE(requested_in);
+    MOVE(requested_out);
+    MOVE(allocated_in);
+    MOVE(allocated_out);
+    MOVE(requested_peak);
+    MOVE(allocated_peak);
+#undef MOVE
+}
+
+/* Only the bins' heads are taken under the lock; the blocks are walked when the owner can go on. */
+void xs_cache_take_all(struct xs_cache *c, bool own, struct xs_cached_list *out,
+                       struct xs_cache_counts *counts)
+{
+    struct xs_block *heads[XS_CACHE_BINS];
+    lock(c, own);
+    uint32_t n = take_heads(c, heads);
+    move_counts(&c->counts, counts);
+    unlock(c, own);
+    append_chains(out, heads, n);
+}
+
+void xs_cache_take_counts(struct xs_cache *c, bool own, struct xs_cache_counts *counts)
+{
+    lock(c, own);
+    move_counts(&c->counts, counts);
+    unlock(c, own);
+}

@@ -1,0 +1,219 @@
+/*
+ * The size-class block cache: what one thread freed on one device, ready to be handed out again as it
+ * is. A bin holds the free blocks of one rounded size on one stream; taking one is a stack pop.
+ *
+ * A hit makes no driver call, takes no lock that another thread wants, reads no clock and writes no
+ * cache line that another thread reads. The lock is biased towards the owner (base/biased_lock.h); others
+ * take it to give the blocks back to the heap before memory grows, so cached blocks never cost reserved
+ * bytes. Counters are the owner's; they are added to the device's whenever the owner is on a slow path,
+ * or the lock is taken from it.
+ */
+#ifndef XS_CACHE_CACHE_H
+#define XS_CACHE_CACHE_H
+
+#include "base/base.h"
+#include "base/biased_lock.h"
+#include "base/list.h"
+#include "heap/block.h"
+#include "policy/size_class.h"
+#include "vmm/stream.h"
+
+#define XS_CACHE_BINS 1024
+#define XS_CACHE_STREAMS 8
+
+struct xs_cache_bin {
+    uint64_t key;
+    struct xs_block *head;
+    uint16_t count;
+    bool listed; /* among the filled bins */
+    uint32_t hits; /* since the bin has this key */
+};
+
+/* A stream that the thread has used: what its handle stands for. */
+struct xs_cache_stream {
+    xs_cu_stream handle;
+    struct xs_stream *stream; /* NULL: an unused entry */
+    uint64_t id;
+    bool trusted; /* the handle cannot come to mean another stream behind our back */
+};
+
+/* What the owner has done since its counters were last added to the device's. Only the owner writes them,
+ * or who holds the lock; others may read them at any time. */
+struct xs_cache_counts {
+    _Atomic uint64_t hits;
+    _Atomic uint64_t frees;
+    _Atomic uint64_t requested_in, requested_out; /* bytes of hits; bytes of frees */
+    _Atomic uint64_t allocated_in, allocated_out;
+    _Atomic int64_t requested_peak, allocated_peak; /* highest in - out */
+};
+
+#define XS_READ(x) atomic_load_explicit(&(x), memory_order_relaxed)
+#define XS_WRITE(x, value) atomic_store_explicit(&(x), (value), memory_order_relaxed)
+
+static inline int64_t xs_cache_requested(const struct xs_cache_counts *n)
+{
+    return (int64_t)(XS_READ(n->requested_in) - XS_READ(n->requested_out));
+}
+
+static inline int64_t xs_cache_allocated(const struct xs_cache_counts *n)
+{
+    return (int64_t)(XS_READ(n->allocated_in) - XS_READ(n->allocated_out));
+}
+
+/* What all caches of a device share; written rarely. */
+struct xs_cache_shared {
+    _Atomic uint64_t generation;   /* moves on when the policy changes or a stream is announced dead */
+    const _Atomic uint64_t *epoch; /* of the device's fences: the stamp of frees */
+};
+
+struct xs_cache {
+    struct xs_biased_lock lock;
+    const struct xs_cache_shared *shared;
+    /* The owner's alone. */
+    uint64_t generation; /* of what follows */
+    bool enabled;
+    bool plain; /* rounding is to the next 512 bytes */
+    uint16_t bin_limit;
+    size_t bytes_limit;
+    struct xs_policy policy;
+    struct xs_cache_stream stream[XS_CACHE_STREAMS];
+    /* Under lock. */
+    struct xs_cache_counts counts;
+    size_t bytes;
+    uint32_t filled;                     /* of the following */
+    uint16_t filled_bin[XS_CACHE_BINS];  /* bins that have got a block since the cache was emptied */
+    struct xs_cache_bin bin[XS_CACHE_BINS];
+    /* Guarded by the device's CACHES and HEAP locks: either to read, both to write. */
+    struct xs_list link;
+    struct xs_cache **slot; /* where the owner finds it */
+};
+
+/* Bins of a stream and size; streams have indexes below 2^12, sizes are multiples of 512. */
+static inline uint64_t xs_cache_key(size_t bytes, uint32_t stream_index)
+{
+    return (uint64_t)(bytes >> 9) << 12 | stream_index;
+}
+
+
+static inline struct xs_cache_stream *xs_cache_stream_slot(struct xs_cache *c, xs_cu_stream handle)
+{
+    return &c->stream[((uintptr_t)handle >> 4 ^ (uintptr_t)handle) % XS_CACHE_STREAMS];
+}
+
+static inline unsigned xs_cache_slot(uint64_t key)
+{
+    return (unsigned)(key * 0x9E3779B97F4A7C15u >> 54); /* 10 bits: XS_CACHE_BINS */
+}
+
+/* Either of two neighbouring bins may hold the key; NULL: neither does. */
+static inline struct xs_cache_bin *xs_cache_bin_of(struct xs_cache *c, uint64_t key)
+{
+    unsigned slot = xs_cache_slot(key);
+    if (xs_likely(c->bin[slot].key == key))
+        return &c->bin[slot];
+    return c->bin[slot ^ 1].key == key ? &c->bin[slot ^ 1] : NULL;
+}
+
+static inline void xs_cache_count_in(struct xs_cache_counts *n, size_t requested, size_t bytes)
+{
+    XS_WRITE(n->hits, XS_READ(n->hits) + 1);
+    XS_WRITE(n->requested_in, XS_READ(n->requested_in) + requested);
+    XS_WRITE(n->allocated_in, XS_READ(n->allocated_in) + bytes);
+    int64_t r = xs_cache_requested(n), a = xs_cache_allocated(n);
+    XS_WRITE(n->requested_peak, r > XS_READ(n->requested_peak) ? r : XS_READ(n->requested_peak));
+    XS_WRITE(n->allocated_peak, a > XS_READ(n->allocated_peak) ? a : XS_READ(n->allocated_peak));
+}
+
+static inline void xs_cache_count_out(struct xs_cache_counts *n, size_t requested, size_t bytes)
+{
+    XS_WRITE(n->frees, XS_READ(n->frees) + 1);
+    XS_WRITE(n->requested_out, XS_READ(n->requested_out) + requested);
+    XS_WRITE(n->allocated_out, XS_READ(n->allocated_out) + bytes);
+}
+
+static inline bool xs_cache_is_current(const struct xs_cache *c)
+{
+    return c->generation == atomic_load_explicit(&c->shared->generation, memory_order_acquire);
+}
+
+/* The owner takes a block for `requested` bytes on a stream whose index is known, LIVE; NULL: a miss. */
+static inline struct xs_block *xs_cache_pop(struct xs_cache *c, size_t requested, uint32_t index)
+{
+    size_t bytes = xs_likely(c->plain && requested < kRequestMax)
+                       ? (requested + kMinBlock - 1) & ~(kMinBlock - 1)
+                       : xs_policy_round(&c->policy, requested);
+    xs_biased_lock_enter(&c->lock);
+    struct xs_cache_bin *bin = xs_cache_bin_of(c, xs_cache_key(bytes, index));
+    struct xs_block *block = bin ? bin->head : NULL;
+    if (xs_likely(block != NULL)) {
+        bin->head = block->next_cached;
+        bin->count--;
+        bin->hits++;
+        c->bytes -= bytes;
+        xs_block_set_state(block, XS_BLOCK_LIVE);
+        block->requested = requested;
+        xs_cache_count_in(&c->counts, requested, bytes);
+    }
+    xs_biased_lock_leave(&c->lock);
+    return block;
+}
+
+static inline void xs_cache_list_bin(struct xs_cache *c, struct xs_cache_bin *bin)
+{
+    if (xs_likely(bin->listed))
+        return;
+    bin->listed = true;
+    c->filled_bin[c->filled++] = (uint16_t)(bin - c->bin);
+}
+
+/* The owner gives a LIVE block; false: it has to take the slow path, and nothing has changed. */
+static inline bool xs_cache_push(struct xs_cache *c, struct xs_block *block)
+{
+    size_t bytes = (size_t)(block->key >> 12) << 9;
+    xs_biased_lock_enter(&c->lock);
+    struct xs_cache_bin *bin = xs_cache_bin_of(c, block->key);
+    bool fits = bin && bin->count < c->bin_limit && c->bytes + bytes <= c->bytes_limit &&
+                xs_block_state_of(block) == XS_BLOCK_LIVE;
+    if (xs_likely(fits)) {
+        xs_block_set_state(block, XS_BLOCK_CACHED);
+        block->stamp = atomic_load_explicit(c->shared->epoch, memory_order_relaxed);
+        block->next_cached = bin->head;
+        xs_cache_list_bin(c, bin);
+        bin->head = block;
+        bin->count++;
+        c->bytes += bytes;
+        xs_cache_count_out(&c->counts, block->requested, bytes);
+    }
+    xs_biased_lock_leave(&c->lock);
+    return fits;
+}
+
+/* A list of CACHED blocks through next_cached, built by the functions below. */
+struct xs_cached_list {
+    struct xs_block *head;
+    size_t count;
+};
+
+/* False: no host memory. */
+struct xs_cache *xs_cache_new(const struct xs_cache_shared *shared);
+void xs_cache_delete(struct xs_cache *c);
+
+/* The owner's copy of the policy; forgets what handles stand for. Under no lock but the caller's HEAP. */
+void xs_cache_refresh(struct xs_cache *c, const struct xs_policy *policy, bool enabled);
+
+/* Makes room for a key: a bin that is empty or, failing that, the less used of the two, whose blocks are
+ * added to `out`. The owner, on a slow path. */
+void xs_cache_make_bin(struct xs_cache *c, uint64_t key, struct xs_cached_list *out);
+/* Takes half a bin's blocks. The owner. */
+void xs_cache_take_half(struct xs_cache *c, uint64_t key, struct xs_cached_list *out);
+/* Puts blocks of one key into its bin; the bin exists. The owner. */
+void xs_cache_fill(struct xs_cache *c, uint64_t key, struct xs_cached_list *blocks);
+/* Takes all blocks. The owner. */
+void xs_cache_take_blocks(struct xs_cache *c, struct xs_cached_list *out);
+/* Takes all blocks, and the counters. Any thread but the owner, or the owner with `own`. */
+void xs_cache_take_all(struct xs_cache *c, bool own, struct xs_cached_list *out,
+                       struct xs_cache_counts *counts);
+/* Takes the counters only. */
+void xs_cache_take_counts(struct xs_cache *c, bool own, struct xs_cache_counts *counts);
+
+#endif

@@ -1,0 +1,217 @@
+#include "core/caches.h"
+
+#include "cache/depot.h"
+#include "core/account.h"
+#include "core/runtime.h"
+
+/* ---- the calling thread's ------------------------------------------------------------------- */
+
+static bool is_enabled(const struct xs_device *dev)
+{
+    if (dev->policy.backend != XS_BACKEND_NATIVE || dev->policy.poison)
+        return false;
+    bool expandable = dev->policy.expandable_segments && !dev->no_vmm;
+    return dev->policy.cache == XS_CACHE_ON || (dev->policy.cache == XS_CACHE_AUTO && expandable);
+}
+
+static struct xs_cache *make_cache(struct xs_device *dev, struct xs_thread *t)
+{
+    struct xs_cache *c = xs_cache_new(&dev->cache_shared);
+    if (!c)
+        return NULL;
+    xs_lock_acquire(&dev->caches_lock);
+    xs_lock_acquire(&dev->lock);
+    xs_list_push_back(&dev->caches, &c->link);
+    xs_lock_release(&dev->lock);
+    xs_lock_release(&dev->caches_lock);
+    c->slot = &t->cache[dev->caps.ordinal];
+    *c->slot = c;
+    return c;
+}
+
+/* The policy has changed, or what handles stand for: what is cached may not be wanted any more. */
+static void refresh(struct xs_device *dev, struct xs_cache *c)
+{
+    struct xs_cached_list blocks = {0};
+    struct xs_cache_counts counts;
+    xs_lock_acquire(&dev->lock);
+    xs_cache_take_all(c, true, &blocks, &counts);
+    xs_account_merge(dev, &counts);
+    xs_caches_return_locked(dev, &blocks);
+    xs_cache_refresh(c, &dev->policy, is_enabled(dev));
+    xs_lock_release(&dev->lock);
+}
+
+struct xs_cache *xs_caches_current(struct xs_device *dev)
+{
+    struct xs_thread *t = xs_thread_self();
+    if (!t)
+        return NULL;
+    struct xs_cache *c = t->cache[dev->caps.ordinal];
+    if (!c)
+        c = make_cache(dev, t);
+    if (c && !xs_cache_is_current(c))
+        refresh(dev, c);
+    return c;
+}
+
+void xs_caches_know_stream(struct xs_device *dev, struct xs_cache *c, xs_cu_stream handle,
+                           struct xs_stream *stream)
+{
+    xs_assert_held(&dev->lock);
+    if (dev->streams.recycled != dev->streams_recycled_seen) {
+        dev->streams_recycled_seen = dev->streams.recycled;
+        xs_caches_forget_streams(dev);
+    }
+    *xs_cache_stream_slot(c, handle) = (struct xs_cache_stream){
+        .handle = handle,
+        .stream = stream,
+        .id = stream->key.id,
+        .trusted = xs_stream_is_trusted(stream),
+    };
+}
+
+enum xseg_result xs_caches_trust_stream(struct xs_device *dev, xs_cu_stream handle, bool trusted)
+{
+    struct xs_stream_key key;
+    enum xseg_result e = xs_stream_identify(handle, &key);
+    if (e)
+        return e;
+    xs_lock_acquire(&dev->lock);
+    struct xs_stream *stream = xs_streams_get(&dev->streams, &key);
+    if (stream) {
+        stream->trusted = trusted;
+        stream->key.handle = key.handle;
+    }
+    xs_lock_release(&dev->lock);
+    xs_caches_forget_streams(dev);
+    return stream ? XSEG_OK : XSEG_ERROR_HOST_MEMORY;
+}
+
+void xs_caches_forget_streams(struct xs_device *dev)
+{
+    atomic_fetch_add(&dev->cache_shared.generation, 1);
+}
+
+/* ---- between caches, depot and heap --------------------------------------------------------- */
+
+static void return_block(struct xs_device *dev, struct xs_block *block)
+{
+    xs_addr_map_remove(&dev->addresses, &block->addr);
+    dev->out_bytes -= xs_block_bytes(block);
+    if (block->stamp > block->stream->last_stamp)
+        block->stream->last_stamp = block->stamp;
+    xs_heap_put(block->heap, block, block->stream, block->stamp);
+}
+
+void xs_caches_return_locked(struct xs_device *dev, struct xs_cached_list *blocks)
+{
+    xs_assert_held(&dev->lock);
+    while (blocks->head) {
+        struct xs_block *block = blocks->head;
+        blocks->head = block->next_cached;
+        return_block(dev, block);
+    }
+    blocks->count = 0;
+}
+
+void xs_caches_return(struct xs_device *dev, struct xs_cached_list *blocks)
+{
+    if (!blocks->head)
+        return;
+    xs_lock_acquire(&dev->lock);
+    xs_caches_return_locked(dev, blocks);
+    xs_lock_release(&dev->lock);
+}
+
+void xs_caches_make_room(struct xs_device *dev, struct xs_cache *c, uint64_t key)
+{
+    struct xs_cached_list blocks = {0};
+    const struct xs_cache_bin *bin = xs_cache_bin_of(c, key);
+    if (!bin)
+        xs_cache_make_bin(c, key, &blocks);
+    else if (bin->count >= c->bin_limit)
+        xs_cache_take_half(c, key, &blocks);
+    if (bin && blocks.head)
+        xs_depot_give(dev->depot, key, &blocks);
+    xs_caches_return(dev, &blocks);
+}
+
+bool xs_caches_restock(struct xs_device *dev, struct xs_cache *c, uint64_t key)
+{
+    struct xs_cached_list batch;
+    if (!xs_depot_take(dev->depot, key, &batch))
+        return false;
+    struct xs_cached_list evicted = {0};
+    xs_cache_make_bin(c, key, &evicted);
+    xs_cache_fill(c, key, &batch);
+    xs_caches_return_locked(dev, &evicted);
+    return true;
+}
+
+bool xs_caches_return_own(struct xs_device *dev, struct xs_cache *c)
+{
+    if (!c->bytes)
+        return false;
+    struct xs_cached_list blocks = {0};
+    xs_cache_take_blocks(c, &blocks);
+    xs_caches_return_locked(dev, &blocks);
+    return true;
+}
+
+/* CACHES is held until the counts are merged, so that no reading misses them. */
+bool xs_caches_flush(struct xs_device *dev)
+{
+    struct xs_cached_list blocks = {0};
+    const struct xs_cache *own = xs_caches_own(dev);
+    xs_lock_acquire(&dev->caches_lock);
+    XS_LIST_FOR_EACH(link, &dev->caches) {
+        struct xs_cache *c = XS_CONTAINER_OF(link, struct xs_cache, link);
+        struct xs_cache_counts counts;
+        xs_cache_take_all(c, c == own, &blocks, &counts);
+        xs_lock_acquire(&dev->lock);
+        xs_account_merge(dev, &counts);
+        xs_lock_release(&dev->lock);
+    }
+    xs_depot_take_all(dev->depot, &blocks);
+    bool any = blocks.head != NULL;
+    xs_caches_return(dev, &blocks);
+    xs_lock_release(&dev->caches_lock);
+    return any;
+}
+
+/* ---- ends ----------------------------------------------------------------------------------- */
+
+static void end_cache(struct xs_device *dev, struct xs_cache *c, bool own)
+{
+    struct xs_cached_list blocks = {0};
+    struct xs_cache_counts counts;
+    xs_lock_acquire(&dev->caches_lock);
+    xs_cache_take_all(c, own, &blocks, &counts);
+    xs_lock_acquire(&dev->lock);
+    xs_account_merge(dev, &counts);
+    xs_caches_return_locked(dev, &blocks);
+    xs_list_remove(&c->link);
+    xs_lock_release(&dev->lock);
+    xs_lock_release(&dev->caches_lock);
+    *c->slot = NULL;
+    xs_cache_delete(c);
+}
+
+void xs_caches_end(struct xs_device *dev)
+{
+    const struct xs_cache *own = xs_caches_own(dev);
+    while (!xs_list_is_empty(&dev->caches)) {
+        struct xs_cache *c = XS_CONTAINER_OF(dev->caches.next, struct xs_cache, link);
+        end_cache(dev, c, c == own);
+    }
+}
+
+void xs_caches_thread_exit(struct xs_thread *t)
+{
+    for (int i = 0; i < XS_DEVICE_LIMIT; i++) {
+        struct xs_device *dev = t->cache[i] ? xs_runtime_open_device(i) : NULL;
+        if (dev)
+            end_cache(dev, t->cache[i], true);
+    }
+}
