@@ -3,16 +3,6 @@
 #include "base/meta.h"
 
 #define FIRST_BUCKETS ((size_t)1 << 12)
-/* A walk beside a writer can hop onto another chain; past this many steps it gives up. */
-#define MAX_STEPS 64
-
-struct xs_addr_table {
-    struct xs_addr_table *smaller; /* the one before: kept, since lookups may still be in it */
-    size_t bytes;
-    unsigned shift; /* the hash's top bits count */
-    _Atomic(struct xs_addr_node *) bucket[];
-};
-
 static struct xs_addr_table *make_table(size_t buckets, struct xs_addr_table *smaller)
 {
     size_t bytes = sizeof(struct xs_addr_table) + buckets * sizeof(void *);
@@ -25,10 +15,9 @@ static struct xs_addr_table *make_table(size_t buckets, struct xs_addr_table *sm
     return table;
 }
 
-/* Blocks are 512-byte aligned: the low bits carry nothing. */
 static _Atomic(struct xs_addr_node *) *bucket_of(struct xs_addr_table *table, uint64_t va)
 {
-    return &table->bucket[(va >> 9) * 0x9E3779B97F4A7C15u >> table->shift];
+    return &table->bucket[xs_addr_bucket(table, va)];
 }
 
 static size_t bucket_count(const struct xs_addr_table *table)
@@ -102,24 +91,11 @@ void xs_addr_map_remove(struct xs_addr_map *map, struct xs_addr_node *node)
     map->count--;
 }
 
-static struct xs_addr_node *walk(struct xs_addr_table *table, uint64_t va, size_t max_steps)
-{
-    struct xs_addr_node *node = atomic_load_explicit(bucket_of(table, va), memory_order_acquire);
-    for (size_t step = 0; node && step < max_steps; step++) {
-        if (atomic_load_explicit(&node->va, memory_order_relaxed) == va)
-            return node;
-        node = atomic_load_explicit(&node->next, memory_order_acquire);
-    }
-    return NULL;
-}
-
-struct xs_addr_node *xs_addr_map_find(const struct xs_addr_map *map, uint64_t va)
-{
-    /* 0 is the address of no record, and what a removed node carries. */
-    return va ? walk(atomic_load_explicit(&map->table, memory_order_acquire), va, MAX_STEPS) : NULL;
-}
-
 struct xs_addr_node *xs_addr_map_find_locked(const struct xs_addr_map *map, uint64_t va)
 {
-    return va ? walk(atomic_load_explicit(&map->table, memory_order_relaxed), va, SIZE_MAX) : NULL;
+    struct xs_addr_table *table = atomic_load_explicit(&map->table, memory_order_relaxed);
+    struct xs_addr_node *node = atomic_load_explicit(bucket_of(table, va), memory_order_relaxed);
+    while (node && atomic_load_explicit(&node->va, memory_order_relaxed) != va)
+        node = atomic_load_explicit(&node->next, memory_order_relaxed);
+    return node;
 }

@@ -62,6 +62,8 @@ static unsigned last_filled(const struct xs_bins *bins, unsigned i)
 
 struct xs_tree_node *xs_bins_at_least(const struct xs_bins *bins, uint64_t size, uint64_t va)
 {
+    if (size >> 9 >> 52) /* beyond the last bin */
+        return NULL;
     unsigned i = bin_of(size);
     struct xs_tree_node *node = bins->root[i] ? xs_tree_at_least(bins->root[i], size, va) : NULL;
     if (node)

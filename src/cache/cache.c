@@ -12,7 +12,7 @@ struct xs_cache *xs_cache_new(const struct xs_cache_shared *shared)
     xs_biased_lock_init(&c->lock);
     xs_list_init(&c->link);
     c->shared = shared;
-    c->generation = UINT64_MAX; /* until the first refresh */
+    c->generation = c->hit_generation = XS_CACHE_NO_GENERATION; /* until the first refresh */
     return c;
 }
 
@@ -34,11 +34,12 @@ void xs_cache_refresh(struct xs_cache *c, const struct xs_policy *policy, bool e
 {
     c->generation = atomic_load(&c->shared->generation);
     c->policy = *policy;
-    c->plain = rounds_plainly(policy);
+    c->hit_generation = enabled && rounds_plainly(policy) ? c->generation : XS_CACHE_NO_GENERATION;
     c->enabled = enabled;
     c->bin_limit = (uint16_t)policy->cache_blocks;
     c->bytes_limit = policy->cache_bytes;
-    memset(c->stream, 0, sizeof(c->stream));
+    for (unsigned i = 0; i < XS_CACHE_STREAMS; i++)
+        c->stream[i].handle = XS_CACHE_NO_STREAM;
 }
 
 /* ---- lists ---------------------------------------------------------------------------------- */
@@ -54,7 +55,7 @@ static void append(struct xs_cached_list *list, struct xs_block *block)
 static void move_blocks(struct xs_cache *c, struct xs_cache_bin *bin, uint32_t n,
                         struct xs_cached_list *out)
 {
-    size_t bytes = (size_t)(bin->key >> 12) << 9;
+    size_t bytes = xs_cache_key_bytes(bin->key);
     for (; n && bin->head; n--) {
         struct xs_block *block = bin->head;
         bin->head = block->next_cached;
@@ -99,7 +100,7 @@ void xs_cache_fill(struct xs_cache *c, uint64_t key, struct xs_cached_list *bloc
         xs_cache_list_bin(c, bin);
         bin->head = block;
         bin->count++;
-        c->bytes += (size_t)(key >> 12) << 9;
+        c->bytes += xs_cache_key_bytes(key);
     }
     xs_biased_lock_leave(&c->lock);
 }

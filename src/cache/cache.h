@@ -31,11 +31,13 @@ struct xs_cache_bin {
 
 /* A stream that the thread has used: what its handle stands for. */
 struct xs_cache_stream {
-    xs_cu_stream handle;
-    struct xs_stream *stream; /* NULL: an unused entry */
+    xs_cu_stream handle; /* XS_CACHE_NO_STREAM: an unused entry */
     uint64_t id;
+    uint32_t index;
     bool trusted; /* the handle cannot come to mean another stream behind our back */
 };
+
+#define XS_CACHE_NO_STREAM ((xs_cu_stream)UINTPTR_MAX)
 
 /* What the owner has done since its counters were last added to the device's. Only the owner writes them,
  * or who holds the lock; others may read them at any time. */
@@ -70,30 +72,37 @@ struct xs_cache {
     struct xs_biased_lock lock;
     const struct xs_cache_shared *shared;
     /* The owner's alone. */
-    uint64_t generation; /* of what follows */
-    bool enabled;
-    bool plain; /* rounding is to the next 512 bytes */
-    uint16_t bin_limit;
+    uint64_t hit_generation; /* the generation if the cache may be used by the plainest path, else none */
+    uint64_t generation;     /* of the policy and the streams */
     size_t bytes_limit;
-    struct xs_policy policy;
+    uint16_t bin_limit;
+    bool enabled;
     struct xs_cache_stream stream[XS_CACHE_STREAMS];
     /* Under lock. */
     struct xs_cache_counts counts;
     size_t bytes;
-    uint32_t filled;                     /* of the following */
-    uint16_t filled_bin[XS_CACHE_BINS];  /* bins that have got a block since the cache was emptied */
+    uint32_t filled;                    /* of the following */
+    uint16_t filled_bin[XS_CACHE_BINS]; /* bins that have got a block since the cache was emptied */
     struct xs_cache_bin bin[XS_CACHE_BINS];
+    /* The owner's: off the hot lines. */
+    struct xs_policy policy;
     /* Guarded by the device's CACHES and HEAP locks: either to read, both to write. */
     struct xs_list link;
     struct xs_cache **slot; /* where the owner finds it */
 };
 
+#define XS_CACHE_NO_GENERATION UINT64_MAX
+
 /* Bins of a stream and size; streams have indexes below 2^12, sizes are multiples of 512. */
 static inline uint64_t xs_cache_key(size_t bytes, uint32_t stream_index)
 {
-    return (uint64_t)(bytes >> 9) << 12 | stream_index;
+    return (uint64_t)bytes << 3 | stream_index;
 }
 
+static inline size_t xs_cache_key_bytes(uint64_t key)
+{
+    return (size_t)(key >> 12 << 9);
+}
 
 static inline struct xs_cache_stream *xs_cache_stream_slot(struct xs_cache *c, xs_cu_stream handle)
 {
@@ -136,16 +145,20 @@ static inline bool xs_cache_is_current(const struct xs_cache *c)
     return c->generation == atomic_load_explicit(&c->shared->generation, memory_order_acquire);
 }
 
-/* The owner takes a block for `requested` bytes on a stream whose index is known, LIVE; NULL: a miss. */
-static inline struct xs_block *xs_cache_pop(struct xs_cache *c, size_t requested, uint32_t index)
+/* The same, and the cache is in use, and requests are rounded plainly: what a hit needs. */
+static inline bool xs_cache_is_ready(const struct xs_cache *c)
 {
-    size_t bytes = xs_likely(c->plain && requested < kRequestMax)
-                       ? (requested + kMinBlock - 1) & ~(kMinBlock - 1)
-                       : xs_policy_round(&c->policy, requested);
+    return c->hit_generation == atomic_load_explicit(&c->shared->generation, memory_order_acquire);
+}
+
+/* The owner takes a block of a key, LIVE, for `requested` bytes; NULL: a miss. */
+static inline struct xs_block *xs_cache_pop(struct xs_cache *c, uint64_t key, size_t requested)
+{
     xs_biased_lock_enter(&c->lock);
-    struct xs_cache_bin *bin = xs_cache_bin_of(c, xs_cache_key(bytes, index));
+    struct xs_cache_bin *bin = xs_cache_bin_of(c, key);
     struct xs_block *block = bin ? bin->head : NULL;
     if (xs_likely(block != NULL)) {
+        size_t bytes = xs_cache_key_bytes(key);
         bin->head = block->next_cached;
         bin->count--;
         bin->hits++;
@@ -169,7 +182,7 @@ static inline void xs_cache_list_bin(struct xs_cache *c, struct xs_cache_bin *bi
 /* The owner gives a LIVE block; false: it has to take the slow path, and nothing has changed. */
 static inline bool xs_cache_push(struct xs_cache *c, struct xs_block *block)
 {
-    size_t bytes = (size_t)(block->key >> 12) << 9;
+    size_t bytes = xs_cache_key_bytes(block->key);
     xs_biased_lock_enter(&c->lock);
     struct xs_cache_bin *bin = xs_cache_bin_of(c, block->key);
     bool fits = bin && bin->count < c->bin_limit && c->bytes + bytes <= c->bytes_limit &&

@@ -76,7 +76,10 @@ struct xs_block *xs_alloc_best_fit(const struct xs_request *request, uint64_t *c
 static struct xs_block *from_cache(const struct xs_request *request)
 {
     struct xs_cache *c = request->own;
-    return c && c->enabled ? xs_cache_pop(c, request->requested, request->stream->index) : NULL;
+    if (!c || !c->enabled)
+        return NULL;
+    uint64_t key = xs_cache_key(request->bytes, request->stream->index);
+    return xs_cache_pop(c, key, request->requested);
 }
 
 /* What another thread has freed. Under HEAP. */

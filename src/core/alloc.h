@@ -22,21 +22,21 @@ struct xs_request {
 /* The hit: a block of the calling thread's cache, or NULL. */
 static inline struct xs_block *xs_alloc_hit(struct xs_cache *c, size_t bytes, xs_cu_stream handle)
 {
-    if (xs_unlikely(!c || !c->enabled || !xs_cache_is_current(c)))
+    if (xs_unlikely(!c || !xs_cache_is_ready(c) || bytes - 1 >= kRequestMax - 1))
         return NULL;
     const struct xs_cache_stream *known = xs_cache_stream_slot(c, handle);
-    if (xs_unlikely(known->handle != handle || !known->stream))
+    if (xs_unlikely(known->handle != handle))
         return NULL;
     if (!known->trusted && !xs_driver_stream_has_id(handle, known->id))
         return NULL;
-    return xs_cache_pop(c, bytes, known->stream->index);
+    size_t rounded = (bytes + kMinBlock - 1) & ~(kMinBlock - 1);
+    return xs_cache_pop(c, xs_cache_key(rounded, known->index), bytes);
 }
 
 /* The same for a free: whether the thread's cache has taken the block. */
 static inline bool xs_free_hit(struct xs_cache *c, struct xs_block *block)
 {
-    return xs_likely(c && c->enabled && block->cacheable && xs_cache_is_current(c)) &&
-           xs_cache_push(c, block);
+    return xs_likely(c && block->cacheable && xs_cache_is_current(c)) && xs_cache_push(c, block);
 }
 
 /* 0 < bytes; a hit has been tried. Errors as xseg_malloc(). */

@@ -65,8 +65,8 @@ void xs_caches_know_stream(struct xs_device *dev, struct xs_cache *c, xs_cu_stre
     }
     *xs_cache_stream_slot(c, handle) = (struct xs_cache_stream){
         .handle = handle,
-        .stream = stream,
         .id = stream->key.id,
+        .index = stream->index,
         .trusted = xs_stream_is_trusted(stream),
     };
 }

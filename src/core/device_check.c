@@ -1,9 +1,13 @@
 /*
  * Everything is counted once more from the blocks and the extents, and compared with what was booked.
  * No growth is under way, so every extent is in a segment or idle, and no block is BUSY.
+ *
+ * Threads take blocks out of their caches and put them back without HEAP. So whether a block is LIVE or
+ * CACHED, and what hangs on that, is only looked at when all is quiet.
  */
 #include "core/device_check.h"
 
+#include "cache/depot.h"
 #include "core/account.h"
 #include "core/caches.h"
 
@@ -12,17 +16,13 @@ struct census {
     struct xs_finding *finding;
     bool quiet;
     size_t blocks;
-    size_t live_blocks;
-    size_t live_bytes;
-    size_t waiting_bytes;
-    size_t out_bytes; /* live, cached or waiting */
-    size_t requested;
-    size_t extents; /* mapped or idle */
-    size_t extent_bytes;
-    size_t segments;
-    size_t classic_bytes;
-    size_t address_bytes;
-    size_t refs[XS_STREAM_INDEX_LIMIT]; /* blocks that name the stream of this index */
+    size_t live_blocks, live_bytes, requested;
+    size_t cached_blocks, cached_bytes;
+    size_t waiting_blocks, waiting_bytes;
+    size_t uses;
+    size_t extents, extent_bytes; /* mapped or idle */
+    size_t segments, classic_bytes, address_bytes;
+    size_t refs[XS_STREAM_INDEX_LIMIT]; /* blocks and uses that name the stream of this index */
     bool seen[XS_STREAM_INDEX_LIMIT];
 };
 
@@ -34,60 +34,85 @@ static bool same(struct census *c, const char *what, uint64_t booked, uint64_t c
                                        (unsigned long long)booked, (unsigned long long)counted);
 }
 
+static bool broken_block(struct census *c, const char *rule, const struct xs_block *block,
+                         const char *what)
+{
+    return BROKEN(c, "%s: a block at 0x%llx, %zu bytes, state %d: %s", rule, xs_block_va(block),
+                  xs_block_bytes(block), xs_block_state_of(block), what);
+}
+
 /* ---- blocks --------------------------------------------------------------------------------- */
 
 /* D5 */
-static bool check_address(struct census *c, struct xs_block *block)
+static bool check_address(struct census *c, const struct xs_block *block)
 {
-    xs_cu_ptr va = atomic_load(&block->addr.va);
     enum xs_block_state state = xs_block_state_of(block);
     if (state != XS_BLOCK_LIVE && state != XS_BLOCK_CACHED)
-        return !va || BROKEN(c, "D5: a block at 0x%llx that is not live is in the address map",
-                             xs_block_va(block));
+        return !atomic_load(&block->addr.va) ||
+               broken_block(c, "D5", block, "is in the address map");
     return xs_addr_map_find_locked(&c->dev->addresses, xs_block_va(block)) == &block->addr ||
-           BROKEN(c, "D5: the live block at 0x%llx is not found by its address",
-                  xs_block_va(block));
+           broken_block(c, "D5", block, "is not found by its address");
+}
+
+static bool name_stream(struct census *c, const struct xs_block *block,
+                        const struct xs_stream *stream)
+{
+    if (!stream->index || stream->index >= XS_STREAM_INDEX_LIMIT)
+        return broken_block(c, "D7", block, "names a stream without an index");
+    c->refs[stream->index]++;
+    return true;
 }
 
 /* D6 */
-static bool check_stream_of(struct census *c, const struct xs_block *block)
+static bool check_streams_of(struct census *c, const struct xs_block *block)
 {
-    const struct xs_stream *stream = block->stream;
-    if (!stream)
+    enum xs_block_state state = xs_block_state_of(block);
+    bool stamped = state == XS_BLOCK_FREE || state == XS_BLOCK_WAITING;
+    for (const struct xs_use *use = block->uses; use; use = use->next) {
+        c->uses++;
+        if (!name_stream(c, block, use->stream))
+            return false;
+        if (use->stamp > use->stream->last_stamp)
+            return broken_block(c, "D6", block, "waits for more than was freed on a stream");
+    }
+    if (!block->stream)
         return true;
-    if (!stream->index || stream->index >= XS_STREAM_INDEX_LIMIT)
-        return BROKEN(c, "D6: a block at 0x%llx names stream %u", xs_block_va(block),
-                      stream->index);
-    c->refs[stream->index]++;
-    for (const struct xs_use *use = block->uses; use; use = use->next)
-        c->refs[use->stream->index]++;
-    /* What lies in a cache tells its stream when it leaves it. */
-    return xs_block_state_of(block) != XS_BLOCK_FREE || block->stamp <= stream->last_stamp ||
-           BROKEN(c, "D6: a block at 0x%llx has stamp %llu, its stream's latest is %llu",
-                  xs_block_va(block), (unsigned long long)block->stamp,
-                  (unsigned long long)stream->last_stamp);
+    if (stamped && block->stamp > block->stream->last_stamp)
+        return broken_block(c, "D6", block, "has a later stamp than its stream");
+    return name_stream(c, block, block->stream);
 }
 
-static bool count_block(struct census *c, struct xs_block *block)
+static bool count_live(struct census *c, const struct xs_block *block)
 {
+    if (!c->quiet)
+        return true;
+    c->live_blocks++;
+    c->requested += block->requested;
+    return (block->requested && block->requested <= xs_block_bytes(block)) ||
+           broken_block(c, "D4", block, "serves a request of another size");
+}
+
+static bool count_block(struct census *c, const struct xs_block *block)
+{
+    size_t bytes = xs_block_bytes(block);
     c->blocks++;
-    if (xs_block_state_of(block) == XS_BLOCK_BUSY)
-        return BROKEN(c, "D10: a block at 0x%llx is BUSY, though no growth is under way",
-                      xs_block_va(block));
-    enum xs_block_state state = xs_block_state_of(block);
-    if (state == XS_BLOCK_LIVE || state == XS_BLOCK_CACHED || state == XS_BLOCK_WAITING)
-        c->out_bytes += xs_block_bytes(block);
-    if (state == XS_BLOCK_WAITING)
-        c->waiting_bytes += xs_block_bytes(block);
-    if (state == XS_BLOCK_LIVE) {
-        c->live_blocks++;
-        c->live_bytes += xs_block_bytes(block);
-        c->requested += block->requested;
-        if (!block->requested || block->requested > xs_block_bytes(block))
-            return BROKEN(c, "D4: a block at 0x%llx of %zu bytes serves a request of %zu",
-                          xs_block_va(block), xs_block_bytes(block), block->requested);
+    switch (xs_block_state_of(block)) {
+    case XS_BLOCK_LIVE:
+        c->live_bytes += bytes;
+        return count_live(c, block);
+    case XS_BLOCK_CACHED:
+        c->cached_blocks++;
+        c->cached_bytes += bytes;
+        return true;
+    case XS_BLOCK_WAITING:
+        c->waiting_blocks++;
+        c->waiting_bytes += bytes;
+        return true;
+    case XS_BLOCK_BUSY:
+        return broken_block(c, "D10", block, "is BUSY, though no growth is under way");
+    default:
+        return true;
     }
-    return check_address(c, block) && check_stream_of(c, block);
 }
 
 /* The heap's own invariants hold already. */
@@ -110,8 +135,8 @@ static bool count_segment(struct census *c, const struct xs_segment *segment)
     c->segments++;
     *(expandable ? &c->address_bytes : &c->classic_bytes) += segment->bytes;
     XS_LIST_FOR_EACH(place, &segment->blocks) {
-        struct xs_block *block = xs_block_of_place(place);
-        if (!count_block(c, block))
+        const struct xs_block *block = xs_block_of_place(place);
+        if (!count_block(c, block) || !check_address(c, block) || !check_streams_of(c, block))
             return false;
         if (expandable && xs_block_state_of(block) != XS_BLOCK_HOLE)
             count_extents_in(c, block);
@@ -168,18 +193,26 @@ static bool check_extents(struct census *c)
 
 /* ---- counters ------------------------------------------------------------------------------- */
 
-/* D3, D4 */
-static bool check_counters(struct census *c)
+/* D3 */
+static bool check_reserved(struct census *c)
 {
     const struct xseg_stats *now = &c->dev->stats.now;
     uint64_t reserved = now->reserved_bytes.current, active = now->active_bytes.current;
+    size_t out = c->live_bytes + c->cached_bytes + c->waiting_bytes;
     return same(c, "D3: reserved", reserved, c->extent_bytes + c->classic_bytes) &&
            same(c, "D3: cached", now->cached_bytes.current, reserved - active) &&
-           same(c, "D4: allocated", now->allocated_bytes.current, c->live_bytes) &&
-           same(c, "D4: requested", now->requested_bytes.current, c->requested) &&
-           same(c, "D4: allocations", now->allocations.current, c->live_blocks) &&
-           same(c, "D4: active", active, c->live_bytes + c->waiting_bytes) &&
-           same(c, "D4: out of the heaps", c->dev->out_bytes, c->out_bytes);
+           same(c, "D3: outside of heaps", c->dev->out_bytes, out);
+}
+
+/* D4; every thread's counts have been merged. */
+static bool check_allocated(struct census *c)
+{
+    const struct xseg_stats *now = &c->dev->stats.now;
+    return !c->quiet ||
+           (same(c, "D4: allocated", now->allocated_bytes.current, c->live_bytes) &&
+            same(c, "D4: active", now->active_bytes.current, c->live_bytes + c->waiting_bytes) &&
+            same(c, "D4: requested", now->requested_bytes.current, c->requested) &&
+            same(c, "D4: allocations", now->allocations.current, c->live_blocks));
 }
 
 /* D8, D9 */
@@ -187,6 +220,7 @@ static bool check_records(struct census *c)
 {
     const struct xseg_stats *now = &c->dev->stats.now;
     return same(c, "D8: block records", c->dev->records.live, c->blocks) &&
+           same(c, "D8: records of uses", c->dev->uses.live, c->uses) &&
            same(c, "D9: segments", now->segments.current, c->segments) &&
            same(c, "D9: address space", now->address_bytes, c->address_bytes);
 }
@@ -222,7 +256,87 @@ static bool check_streams(struct census *c)
     return same(c, "D7: streams", streams->count, count);
 }
 
+/* ---- blocks that no heap holds ---------------------------------------------------------------- */
+
+/* D11 */
+static bool check_waiting(struct census *c)
+{
+    size_t count = 0;
+    XS_LIST_FOR_EACH(link, &c->dev->waiting) {
+        const struct xs_block *block = xs_block_of_link(link);
+        if (++count > c->waiting_blocks || xs_block_state_of(block) != XS_BLOCK_WAITING)
+            return broken_block(c, "D11", block, "is in the list of those that wait");
+        if (!block->uses)
+            return broken_block(c, "D11", block, "waits for no stream");
+    }
+    return same(c, "D11: waiting blocks", count, c->waiting_blocks);
+}
+
+/* D12: a chain of CACHED blocks of one key. */
+static bool check_chain(struct census *c, const struct xs_block *block, uint64_t key, size_t count)
+{
+    size_t n = 0;
+    for (; block && n <= count; block = block->next_cached, n++) {
+        if (xs_block_state_of(block) != XS_BLOCK_CACHED || block->key != key ||
+            key != xs_cache_key(xs_block_bytes(block), block->stream->index))
+            return broken_block(c, "D12", block, "is in a cache under another key or state");
+        if (block->stamp > xs_fence_stamp(&c->dev->fences))
+            return broken_block(c, "D12", block, "has a stamp ahead of the epoch");
+    }
+    return same(c, "D12: blocks of a key", count, n);
+}
+
+static bool check_cache(struct census *c, const struct xs_cache *cache, size_t *blocks)
+{
+    size_t bytes = 0;
+    for (unsigned i = 0; i < XS_CACHE_BINS; i++) {
+        const struct xs_cache_bin *bin = &cache->bin[i];
+        if (!check_chain(c, bin->head, bin->key, bin->count))
+            return false;
+        if (bin->count && !bin->listed)
+            return BROKEN(c, "D12: a bin with %u blocks is not listed as filled", bin->count);
+        *blocks += bin->count;
+        bytes += bin->count * ((size_t)(bin->key >> 12) << 9);
+    }
+    return same(c, "D12: bytes in a cache", cache->bytes, bytes);
+}
+
+static bool check_depot(struct census *c, const struct xs_depot *depot, size_t *blocks)
+{
+    size_t batches = 0;
+    for (unsigned i = 0; i < XS_DEPOT_SHARDS * XS_DEPOT_BINS; i++) {
+        const struct xs_depot_bin *bin = &depot->shard[i / XS_DEPOT_BINS].bin[i % XS_DEPOT_BINS];
+        for (uint32_t k = 0; k < bin->batches; k++) {
+            if (!check_chain(c, bin->batch[k].head, bin->key, bin->batch[k].count))
+                return false;
+            *blocks += bin->batch[k].count;
+        }
+        batches += bin->batches;
+    }
+    return same(c, "D12: batches in the depot", atomic_load(&depot->batches), batches);
+}
+
+static bool check_caches(struct census *c)
+{
+    size_t blocks = 0;
+    if (!c->quiet)
+        return true;
+    XS_LIST_FOR_EACH(link, &c->dev->caches)
+        if (!check_cache(c, XS_CONTAINER_OF(link, struct xs_cache, link), &blocks))
+            return false;
+    return check_depot(c, c->dev->depot, &blocks) &&
+           same(c, "D12: cached blocks", blocks, c->cached_blocks);
+}
+
 /* ---- the whole ------------------------------------------------------------------------------ */
+
+static bool check_locked(struct census *c)
+{
+    xs_account_merge_all(c->dev, xs_caches_own(c->dev));
+    return count_heaps(c) && count_idle(c) && check_extents(c) && check_reserved(c) &&
+           check_allocated(c) && check_records(c) && check_streams(c) && check_waiting(c) &&
+           check_caches(c);
+}
 
 bool xs_device_check(struct xs_device *dev, bool quiet, struct xs_finding *finding)
 {
@@ -230,9 +344,7 @@ bool xs_device_check(struct xs_device *dev, bool quiet, struct xs_finding *findi
     xs_lock_acquire(&dev->growth);
     xs_lock_acquire(&dev->caches_lock);
     xs_lock_acquire(&dev->lock);
-    xs_account_merge_all(dev, xs_caches_own(dev));
-    bool sound = count_heaps(&c) && count_idle(&c) && check_extents(&c) && check_counters(&c) &&
-                 check_records(&c) && check_streams(&c);
+    bool sound = check_locked(&c);
     xs_lock_release(&dev->lock);
     xs_lock_release(&dev->caches_lock);
     xs_lock_release(&dev->growth);

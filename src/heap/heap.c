@@ -12,7 +12,8 @@ bool xs_heap_init(struct xs_heap *heap, struct xs_slab *records)
     xs_list_init(&heap->holes);
     heap->free = xs_meta_map_sparse(BINS_BYTES);
     heap->trees = 1;
-    xs_meta_count((int64_t)sizeof(struct xs_bins));
+    if (heap->free)
+        xs_meta_count((int64_t)sizeof(struct xs_bins));
     return heap->free != NULL;
 }
 

@@ -35,9 +35,10 @@ bool xs_broken(struct xs_finding *finding, const char *fmt, ...)
 static bool broken_block(struct check *c, const char *rule, const struct xs_block *block,
                          const char *what)
 {
-    static const char *const states[] = {"LIVE", "CACHED", "WAITING",
-                                         "FREE", "HOLE",   "BUSY"};
-    const char *state = xs_block_state_of(block) < XS_COUNT_OF(states) ? states[xs_block_state_of(block)] : "unknown";
+    static const char *const states[] = {"LIVE", "CACHED", "WAITING", "FREE", "HOLE", "BUSY"};
+    const char *state = xs_block_state_of(block) < XS_COUNT_OF(states)
+                            ? states[xs_block_state_of(block)]
+                            : "unknown";
     return xs_broken(c->finding, "%s: %s block at 0x%llx, %zu bytes, stream %u: %s", rule, state,
                      xs_block_va(block), xs_block_bytes(block),
                      block->stream ? block->stream->index : 0, what);
@@ -69,7 +70,8 @@ static bool check_owner(struct check *c, const struct xs_block *block,
 {
     if (block->segment != segment || block->heap != c->heap)
         return broken_block(c, "H2", block, "names another segment or heap");
-    return xs_block_state_of(block) <= XS_BLOCK_BUSY || broken_block(c, "H2", block, "has no state");
+    return xs_block_state_of(block) <= XS_BLOCK_BUSY ||
+           broken_block(c, "H2", block, "has no state");
 }
 
 /* H3, H4 */
@@ -112,16 +114,17 @@ static bool check_free(struct check *c, const struct xs_block *block)
     return found == &block->node || broken_block(c, "H6", block, "is not in its stream's tree");
 }
 
-/* H8 */
+/* H8. A LIVE block keeps the stamp that it had while it was CACHED. */
 static bool check_stream(struct check *c, const struct xs_block *block)
 {
-    if (!block->stream && block->stamp)
-        return broken_block(c, "H8", block, "has a stamp, but no stream");
-    if (xs_block_state_of(block) == XS_BLOCK_HOLE && block->stream)
-        return broken_block(c, "H8", block, "has a stream, though unmapped");
-    if (xs_block_state_of(block) <= XS_BLOCK_WAITING && !block->stream)
+    enum xs_block_state state = xs_block_state_of(block);
+    bool out = state == XS_BLOCK_LIVE || state == XS_BLOCK_CACHED || state == XS_BLOCK_WAITING;
+    if (out && !block->stream)
         return broken_block(c, "H8", block, "has no stream");
-    return true;
+    if (state == XS_BLOCK_HOLE && block->stream)
+        return broken_block(c, "H8", block, "has a stream, though unmapped");
+    return block->stream || !block->stamp ||
+           broken_block(c, "H8", block, "has a stamp, but no stream");
 }
 
 static bool check_state(struct check *c, const struct xs_block *block)

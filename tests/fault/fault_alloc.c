@@ -228,6 +228,7 @@ static void run_way(void)
 int main(int argc, char **argv)
 {
     bool passed = true;
+    setenv("XSEG_SIM_CAPACITY", "64G", 0); /* small address ranges, quickly walked */
     for (size_t i = 0; i < XS_COUNT_OF(scenarios); i++) {
         test.scenario = &scenarios[i];
         if (argc > 1 && !strstr(scenarios[i].name, argv[1]))

@@ -81,7 +81,7 @@ static inline struct xs_block *block_at(size_t segment, size_t units)
         if (xs_block_va(xs_block_of_place(place)) == at(segment, units))
             return xs_block_of_place(place);
     fail_msg("no block at %zu", units);
-    return NULL;
+    abort();
 }
 
 static inline void back(struct xs_segment *segment, xs_cu_ptr va, size_t bytes)
@@ -132,7 +132,7 @@ static inline const char *layout(size_t segment)
     XS_LIST_FOR_EACH(place, &segments[segment].blocks) {
         const struct xs_block *b = xs_block_of_place(place);
         len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%c%zu", len ? " " : "",
-                                "LFHB"[b->state], xs_block_bytes(b) / UNIT);
+                                "LCWFHB"[b->state], xs_block_bytes(b) / UNIT);
         if (b->stream)
             len += (size_t)snprintf(text + len, sizeof(text) - len, "@%u", b->stream->index);
     }
@@ -166,7 +166,7 @@ static inline struct xs_block *random_block(uint64_t *seed, enum xs_block_state 
     for (size_t i = 0; i < SEGMENTS && segments[i].bytes; i++) {
         XS_LIST_FOR_EACH(place, &segments[i].blocks) {
             struct xs_block *block = xs_block_of_place(place);
-            if (block->state == state && random_below(seed, ++seen) == 0)
+            if (xs_block_state_of(block) == state && random_below(seed, ++seen) == 0)
                 chosen = block;
         }
     }

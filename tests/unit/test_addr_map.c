@@ -4,11 +4,13 @@
 #include <pthread.h>
 
 #include "base/addr_map.h"
+#include "base/lock.h"
 
 #define NODES   20000 /* the first table has 4096 buckets: it grows three times */
 #define READERS 3
 
 static struct xs_addr_map map;
+static struct xs_lock lock = XS_LOCK_INITIALIZER(XS_RANK_HEAP); /* the writers' */
 static struct xs_addr_node nodes[NODES];
 
 static uint64_t va_of(size_t i)
@@ -32,8 +34,32 @@ static int end(void **state)
 
 static void insert_range(size_t from, size_t to)
 {
-    for (size_t i = from; i < to; i++)
+    for (size_t i = from; i < to; i++) {
+        xs_lock_acquire(&lock);
         xs_addr_map_insert(&map, &nodes[i], va_of(i));
+        xs_lock_release(&lock);
+    }
+}
+
+static void remove_range(size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++) {
+        xs_lock_acquire(&lock);
+        xs_addr_map_remove(&map, &nodes[i]);
+        xs_lock_release(&lock);
+    }
+}
+
+/* As a caller that has to be sure: under the lock where a look without it finds nothing. */
+static struct xs_addr_node *find_surely(uint64_t va)
+{
+    struct xs_addr_node *node = xs_addr_map_find(&map, va);
+    if (node)
+        return node;
+    xs_lock_acquire(&lock);
+    node = xs_addr_map_find_locked(&map, va);
+    xs_lock_release(&lock);
+    return node;
 }
 
 static void found_after_insert_and_not_after_remove(void **state)
@@ -57,6 +83,7 @@ static void null_is_never_found(void **state)
     insert_range(0, 1);
     xs_addr_map_remove(&map, &nodes[0]); /* a removed node carries 0 */
     assert_null(xs_addr_map_find(&map, 0));
+    assert_null(xs_addr_map_find_locked(&map, 0));
 }
 
 static void record_may_come_back_under_another_address(void **state)
@@ -78,9 +105,9 @@ static void all_are_found_through_growth(void **state)
     for (size_t i = 0; i < NODES; i++)
         assert_ptr_equal(xs_addr_map_find(&map, va_of(i)), &nodes[i]);
     for (size_t i = 0; i < NODES; i += 2)
-        xs_addr_map_remove(&map, &nodes[i]);
+        remove_range(i, i + 1);
     for (size_t i = 0; i < NODES; i++)
-        assert_ptr_equal(xs_addr_map_find(&map, va_of(i)), i % 2 ? &nodes[i] : NULL);
+        assert_ptr_equal(find_surely(va_of(i)), i % 2 ? &nodes[i] : NULL);
     assert_int_equal(map.count, NODES / 2);
 }
 
@@ -98,7 +125,7 @@ static void *read_until_stopped(void *arg)
     while (!atomic_load(&stop)) {
         seed = seed * 6364136223846793005u + 1442695040888963407u;
         size_t fixed = (seed >> 33) % FIXED, other = FIXED + (seed >> 20) % (NODES - FIXED);
-        struct xs_addr_node *node = xs_addr_map_find(&map, va_of(fixed));
+        struct xs_addr_node *node = find_surely(va_of(fixed));
         atomic_fetch_add(&missed, node == NULL);
         atomic_fetch_add(&wrong, node && node != &nodes[fixed]);
         node = xs_addr_map_find(&map, va_of(other));
@@ -117,8 +144,7 @@ static void readers_beside_a_writer_find_what_stays(void **state)
         pthread_create(&readers[i], NULL, read_until_stopped, (void *)(i + 1));
     for (unsigned round = 0; round < 3; round++) {
         insert_range(FIXED, NODES); /* grows in the first round */
-        for (size_t i = FIXED; i < NODES; i++)
-            xs_addr_map_remove(&map, &nodes[i]);
+        remove_range(FIXED, NODES);
     }
     atomic_store(&stop, true);
     for (size_t i = 0; i < READERS; i++)
@@ -132,8 +158,7 @@ static void *churn(void *arg)
     size_t from = (size_t)(uintptr_t)arg * 4000;
     for (unsigned round = 0; round < 20; round++) {
         insert_range(from, from + 4000);
-        for (size_t i = from; i < from + 4000; i++)
-            xs_addr_map_remove(&map, &nodes[i]);
+        remove_range(from, from + 4000);
     }
     insert_range(from, from + 4000);
     return NULL;

@@ -111,6 +111,33 @@ static void failure_to_enter_leaves_things_as_they_were(void **state)
     xs_context_leave(&scope);
 }
 
+static int thread_mode(void)
+{
+    int mode = XS_CU_CAPTURE_MODE_THREAD_LOCAL;
+    ok(xs_cu_exchange_capture_mode(&mode));
+    int was = mode;
+    ok(xs_cu_exchange_capture_mode(&mode));
+    return was;
+}
+
+/* Inside, calls that could invalidate another thread's capture are allowed; outside nothing has changed. */
+static void capture_mode_is_relaxed_inside_alone(void **state)
+{
+    (void)state;
+    int before = thread_mode();
+    ok(xs_context_enter(&context, &scope));
+    assert_int_equal(thread_mode(), XS_CU_CAPTURE_MODE_RELAXED);
+    xs_context_leave(&scope);
+    assert_int_equal(thread_mode(), before);
+    fail_call(XS_CALL_ctx_push, 1, XS_CUDA_ERROR_UNKNOWN);
+    assert_int_equal(xs_context_enter(&context, &scope), XSEG_ERROR_DRIVER);
+    assert_int_equal(thread_mode(), before);
+    fail_call(XS_CALL_exchange_capture_mode, 1, XS_CUDA_ERROR_UNKNOWN);
+    ok(xs_context_enter(&context, &scope)); /* it can do without */
+    xs_context_leave(&scope);
+    assert_int_equal(thread_mode(), before);
+}
+
 static void current_device_is_that_of_the_current_context(void **state)
 {
     (void)state;
@@ -135,6 +162,7 @@ int main(void)
         CONTEXT_TEST(other_devices_context_is_put_back),
         CONTEXT_TEST(primary_is_retained_once_and_released_once),
         CONTEXT_TEST(failure_to_enter_leaves_things_as_they_were),
+        CONTEXT_TEST(capture_mode_is_relaxed_inside_alone),
         CONTEXT_TEST(current_device_is_that_of_the_current_context),
     };
     return cmocka_run_group_tests(tests, start, NULL);

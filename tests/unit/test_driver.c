@@ -98,6 +98,8 @@ static int load_without_extra(void)
     CHILD_CHECK(!xs_driver_has(XS_CALL_stream_get_id));
     CHILD_CHECK(!xs_driver_has(XS_CALL_ctx_record_event));
     CHILD_CHECK(!xs_driver_has(XS_CALL_memset_d8_async));
+    CHILD_CHECK(!xs_driver_has(XS_CALL_exchange_capture_mode));
+    CHILD_CHECK(xs_driver_stream_has_id((xs_cu_stream)0x1000, 5)); /* nobody can know better */
     return 0;
 }
 

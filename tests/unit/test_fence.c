@@ -264,6 +264,38 @@ static void wait_is_for_the_oldest_alone(void **state)
     assert_false(waited);
 }
 
+static void stream_can_wait_for_the_context_on_the_gpu(void **state)
+{
+    (void)state;
+    uint64_t epoch = 99;
+    ok(xs_fence_wait_on_stream(&fences, handles[1], &epoch));
+    assert_int_equal(epoch, 0); /* no such fence */
+    queue_work(handles[0], 1);
+    uint64_t stamp = free_on(s[0]);
+    record(0);
+    ok(xs_fence_wait_on_stream(&fences, handles[1], &epoch));
+    assert_int_equal(epoch, 0); /* a stream's own is none */
+    free_on(s[0]);
+    record_context();
+    ok(xs_fence_wait_on_stream(&fences, handles[1], &epoch));
+    assert_true(epoch >= stamp);
+    queue_work(handles[1], 1);
+    assert_int_equal(sim.stream_advance(handles[1], ALL), 0); /* held back */
+    assert_int_equal(sim.stream_advance(handles[0], ALL), 1);
+    assert_int_equal(sim.stream_advance(handles[1], ALL), 1);
+}
+
+static void failure_to_wait_on_a_stream_promises_nothing(void **state)
+{
+    (void)state;
+    uint64_t epoch = 99;
+    free_on(s[0]);
+    record_context();
+    fail_call(XS_CALL_stream_wait_event, 1, XS_CUDA_ERROR_UNKNOWN);
+    assert_int_equal(xs_fence_wait_on_stream(&fences, handles[1], &epoch), XSEG_ERROR_DRIVER);
+    assert_int_equal(epoch, 0);
+}
+
 /* ---- events ------------------------------------------------------------------------------------- */
 
 static void events_are_used_again(void **state)
@@ -457,6 +489,8 @@ int main(void)
         FENCE_TEST(stream_needs_no_fence_behind_a_context_fence),
         FENCE_TEST(context_fence_is_recorded_once_for_what_was_freed),
         FENCE_TEST(wait_is_for_the_oldest_alone),
+        FENCE_TEST(stream_can_wait_for_the_context_on_the_gpu),
+        FENCE_TEST(failure_to_wait_on_a_stream_promises_nothing),
         FENCE_TEST(events_are_used_again),
         FENCE_TEST(failure_to_record_changes_nothing),
         FENCE_TEST(failure_to_look_changes_nothing),

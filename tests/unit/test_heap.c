@@ -197,6 +197,38 @@ static void settle_goes_through_a_whole_tree(void **state)
     assert_sound();
 }
 
+static void adopted_blocks_change_streams_by_their_stamp(void **state)
+{
+    (void)state;
+    make_idle(0);
+    struct xs_block *b[4];
+    for (size_t i = 0; i < 4; i++)
+        b[i] = take(block_at(0, 16 * i), 0, 16, i < 3 ? 1 + (uint32_t)i : 1);
+    give(b[1]); /* stream 2 */
+    uint64_t epoch = atomic_fetch_add(&fences.epoch, 1);
+    give(b[0]); /* stream 1, later */
+    uint64_t stamp = xs_fence_stamp(&fences);
+    expect_layout(0, "F16@1 F16@2 L16@3 L16@1");
+    assert_true(xs_heap_adopt(&heap, ON(3), epoch, stamp));
+    expect_layout(0, "F16@1 F16@3 L16@3 L16@1");
+    assert_int_equal(block_at(0, 16)->stamp, stamp);
+    assert_false(xs_heap_adopt(&heap, ON(3), epoch, stamp));
+    assert_true(xs_heap_adopt(&heap, ON(3), stamp, stamp));
+    expect_layout(0, "F32@3 L16@3 L16@1");
+    pass(1), pass(2); /* no longer what they wait for */
+    assert_false(xs_heap_settle(&heap, &fences, NULL));
+}
+
+static void live_block_can_change_its_stream(void **state)
+{
+    (void)state;
+    struct xs_block *block = take(make_idle(0), 0, 64, 1);
+    xs_heap_set_stream(block, ON(2));
+    expect_layout(0, "L64@2");
+    assert_int_equal(ON(1)->refs, 0);
+    assert_int_equal(ON(2)->refs, 1);
+}
+
 /* ---- what growth needs ---------------------------------------------------------------------------- */
 
 static void carve_out_of_a_hole_leaves_holes(void **state)
@@ -347,11 +379,12 @@ static bool is_done(const struct unit *unit)
 /* The state is the unit's own; and memory that is not done with is known to be so. */
 static void expect_unit(const struct xs_block *block, const struct unit *unit)
 {
-    if (block->state != unit->state)
-        fail_msg("a unit is %d, its block %u; %s", unit->state, block->state, layout(0));
-    if (block->state == XS_BLOCK_LIVE && unit->owner != block)
+    if (xs_block_state_of(block) != unit->state)
+        fail_msg("a unit is %d, its block %u; %s", unit->state, xs_block_state_of(block),
+                 layout(0));
+    if (xs_block_state_of(block) == XS_BLOCK_LIVE && unit->owner != block)
         fail_msg("a unit has two owners");
-    if (block->state == XS_BLOCK_FREE && !is_done(unit) &&
+    if (xs_block_state_of(block) == XS_BLOCK_FREE && !is_done(unit) &&
         (block->stream != ON(unit->stream) || block->stamp < unit->stamp))
         fail_msg("a unit waits for stream %u, its block does not; %s", unit->stream, layout(0));
 }
@@ -379,7 +412,7 @@ static const struct xs_block *naive_fit(size_t bytes, uint32_t stream)
     for (size_t segment = 0; segment < SEGMENTS; segment++) {
         XS_LIST_FOR_EACH(place, &segments[segment].blocks) {
             const struct xs_block *b = xs_block_of_place(place);
-            if (b->state != XS_BLOCK_FREE || xs_block_bytes(b) < bytes ||
+            if (xs_block_state_of(b) != XS_BLOCK_FREE || xs_block_bytes(b) < bytes ||
                 (b->stream && b->stream != ON(stream)))
                 continue;
             if (!best || xs_block_bytes(b) < xs_block_bytes(best) ||
@@ -457,6 +490,18 @@ static void step_unmap(void)
     xs_heap_put_hole(&heap, busy);
 }
 
+/* The stream's further work comes after all that was freed by now. */
+static void step_adopt(uint32_t stream)
+{
+    uint64_t epoch = atomic_fetch_add(&fences.epoch, 1), stamp = epoch + 1;
+    xs_heap_adopt(&heap, ON(stream), epoch, stamp);
+    for (size_t i = 0; i < SEGMENTS * SEGMENT_UNITS; i++) {
+        struct unit *unit = &model[i / SEGMENT_UNITS][i % SEGMENT_UNITS];
+        if (unit->state == XS_BLOCK_FREE && !is_done(unit) && unit->stream != stream)
+            *unit = (struct unit){.state = XS_BLOCK_FREE, .stream = stream, .stamp = stamp};
+    }
+}
+
 static void random_steps_agree_with_the_model(void **state)
 {
     (void)state;
@@ -468,7 +513,7 @@ static void random_steps_agree_with_the_model(void **state)
             model[segment][i] = (struct unit){.state = XS_BLOCK_HOLE};
     for (int i = 0; i < 30000; i++) {
         uint32_t stream = 1 + (uint32_t)random_below(&seed, STREAMS);
-        switch (random_below(&seed, 16)) {
+        switch (random_below(&seed, 20)) {
         case 0:
             step_map();
             break;
@@ -480,6 +525,10 @@ static void random_steps_agree_with_the_model(void **state)
             break;
         case 3:
             xs_heap_settle(&heap, &fences, random_below(&seed, 2) ? ON(stream) : NULL);
+            break;
+        case 4:
+            if (random_below(&seed, 3) == 0)
+                step_adopt(stream);
             break;
         default:
             random_below(&seed, 2) ? step_take(stream) : step_give();
@@ -501,6 +550,8 @@ int main(void)
         heap_test(joint_block_carries_the_latest_stamp),
         heap_test(settle_leaves_what_has_not_passed_and_the_exception),
         heap_test(settle_goes_through_a_whole_tree),
+        heap_test(adopted_blocks_change_streams_by_their_stamp),
+        heap_test(live_block_can_change_its_stream),
         heap_test(carve_out_of_a_hole_leaves_holes),
         heap_test(carve_out_of_a_free_block_keeps_stream_and_stamp),
         heap_test(freed_memory_can_become_a_hole_between_holes),

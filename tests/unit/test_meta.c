@@ -41,6 +41,19 @@ static void mapping_is_zeroed_counted_and_given_back(void **state)
     assert_int_equal(xs_meta_bytes(), before);
 }
 
+static void sparse_mapping_is_counted_by_its_owner(void **state)
+{
+    (void)state;
+    char *p = xs_meta_map_sparse(XS_GIB);
+    assert_non_null(p);
+    assert_int_equal(p[XS_GIB - 1], 0);
+    assert_int_equal(xs_meta_bytes(), before);
+    xs_meta_count(4096);
+    assert_int_equal(xs_meta_bytes(), before + 4096);
+    xs_meta_count(-4096);
+    xs_meta_unmap_sparse(p, XS_GIB);
+}
+
 static void mapping_of_too_much_is_null_and_not_counted(void **state)
 {
     (void)state;
@@ -79,6 +92,29 @@ static void given_back_records_are_used_before_new_ones(void **state)
     xs_slab_put(&slab, b);
     assert_ptr_equal(xs_slab_get(&slab), b);
     assert_ptr_equal(xs_slab_get(&slab), a);
+}
+
+/* A reader without a lock may still look at the beginning of a record that was given back. */
+static void kept_bytes_are_never_written(void **state)
+{
+    (void)state;
+    xs_slab_init_keeping(&slab, RECORD, 24);
+    static char *records[100];
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 100; i++) {
+            records[i] = xs_slab_get(&slab);
+            for (int k = 0; k < RECORD; k++)
+                assert_int_equal(records[i][k], k < 24 && round ? 7 : 0);
+            memset(records[i], 7, RECORD);
+        }
+        for (int i = 0; i < 100; i++)
+            xs_slab_put(&slab, records[i]);
+        for (int i = 0; i < 100; i++)
+            for (int k = 0; k < 24; k++)
+                assert_int_equal(records[i][k], 7);
+    }
+    assert_true(xs_slab_reserve(&slab, 2000));
+    assert_int_equal(slab.free_count, 2000);
 }
 
 static size_t mapped_after_getting(size_t count)
@@ -128,6 +164,8 @@ int main(void)
 #define SLAB_TEST(f) cmocka_unit_test_setup_teardown(f, make, end)
     const struct CMUnitTest tests[] = {
         SLAB_TEST(mapping_is_zeroed_counted_and_given_back),
+        SLAB_TEST(sparse_mapping_is_counted_by_its_owner),
+        SLAB_TEST(kept_bytes_are_never_written),
         SLAB_TEST(mapping_of_too_much_is_null_and_not_counted),
         SLAB_TEST(records_are_apart_aligned_and_zeroed_even_when_used_before),
         SLAB_TEST(given_back_records_are_used_before_new_ones),

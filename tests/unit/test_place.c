@@ -149,9 +149,9 @@ static void step(uint64_t *seed)
 
 static enum unit kind_of(const struct xs_block *block, uint32_t stream)
 {
-    if (block->state == XS_BLOCK_HOLE)
+    if (xs_block_state_of(block) == XS_BLOCK_HOLE)
         return HOLE;
-    bool usable = block->state == XS_BLOCK_FREE &&
+    bool usable = xs_block_state_of(block) == XS_BLOCK_FREE &&
                   (block->stream == ON(stream) || xs_block_has_passed(block, &fences));
     return usable ? FREE : UNUSABLE;
 }

@@ -109,6 +109,26 @@ static void created_stream_is_not_a_thread_of_the_same_number(void **state)
     assert_ptr_not_equal(xs_streams_get(&streams, &legacy), xs_streams_get(&streams, &created_0));
 }
 
+static void trusted_handles_are_listed(void **state)
+{
+    (void)state;
+    xs_cu_stream a = new_stream(), b = new_stream(), listed[4];
+    assert_false(xs_stream_is_trusted(stream_of(a)));
+    assert_true(xs_stream_is_trusted(stream_of(NULL)));
+    assert_true(xs_stream_is_trusted(stream_of(XS_CU_STREAM_PER_THREAD)));
+    stream_of(b)->trusted = true;
+    assert_true(xs_stream_is_trusted(stream_of(b)));
+    size_t n = xs_streams_trusted(&streams, listed, XS_COUNT_OF(listed)), seen = 0;
+    for (size_t i = 0; i < n; i++)
+        seen += listed[i] == b;
+    assert_int_equal(seen, 1);
+    for (size_t i = 0; i < n; i++)
+        assert_ptr_not_equal(listed[i], a);
+    assert_int_equal(xs_streams_trusted(&streams, listed, 0), 0);
+    ok(cu.cuStreamDestroy_v2(a));
+    ok(cu.cuStreamDestroy_v2(b));
+}
+
 static void refusal_by_the_driver_is_an_error(void **state)
 {
     (void)state;
@@ -147,6 +167,7 @@ static void unused_index_is_taken_again_and_a_used_one_never(void **state)
     assert_int_equal(s->index, 77);
     assert_int_equal(s->last_stamp, 0); /* nothing was freed on it yet */
     assert_int_equal(s->passed, 8);
+    assert_int_equal(streams.recycled, 1);
     s->refs = 1;
     assert_null(numbered(77)); /* the old one is forgotten */
     assert_ptr_equal(numbered(MOST + 1), s);
@@ -187,6 +208,7 @@ int main(void)
         STREAM_TEST(both_names_of_the_legacy_stream_are_one),
         STREAM_TEST(per_thread_stream_is_each_threads_own),
         STREAM_TEST(created_stream_is_not_a_thread_of_the_same_number),
+        STREAM_TEST(trusted_handles_are_listed),
         STREAM_TEST(refusal_by_the_driver_is_an_error),
         STREAM_TEST(unused_index_is_taken_again_and_a_used_one_never),
     };

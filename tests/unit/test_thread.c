@@ -12,6 +12,7 @@ static void record_stays_the_same_within_a_thread(void **state)
     struct xs_thread *t = xs_thread_self();
     assert_non_null(t);
     assert_ptr_equal(xs_thread_self(), t);
+    assert_ptr_equal(xs_thread_current, t);
     assert_true(t->id > 0);
 }
 
@@ -27,7 +28,7 @@ static void *look(void *arg)
     struct xs_thread *t = xs_thread_self();
     seen->id = t->id;
     seen->record = t;
-    char *slot = xs_thread_slot(t, XS_THREAD_SLOT_CACHE, 3000);
+    char *slot = xs_thread_slot(t, XS_THREAD_SLOT_DRIVER_ERROR, 3000);
     seen->zeroed = slot[0] == 0 && slot[2999] == 0;
     memset(slot, 1, 3000);
     return NULL;
@@ -68,12 +69,35 @@ static void slot_is_made_once_and_kept(void **state)
 {
     (void)state;
     struct xs_thread *t = xs_thread_self();
-    int *slot = xs_thread_slot(t, XS_THREAD_SLOT_CACHE, sizeof(int));
+    int *slot = xs_thread_slot(t, XS_THREAD_SLOT_DRIVER_ERROR, sizeof(int));
     assert_int_equal(*slot, 0);
     *slot = 7;
-    assert_ptr_equal(xs_thread_slot(t, XS_THREAD_SLOT_CACHE, sizeof(int)), slot);
+    assert_ptr_equal(xs_thread_slot(t, XS_THREAD_SLOT_DRIVER_ERROR, sizeof(int)), slot);
     assert_int_equal(*slot, 7);
-    assert_ptr_not_equal(xs_thread_slot(t, XS_THREAD_SLOT_DRIVER_ERROR, sizeof(int)), slot);
+}
+
+/* ---- the hook for higher floors ------------------------------------------------------------------- */
+
+static uint64_t ended_id;
+static bool was_current, had_slot;
+
+static void note_end(struct xs_thread *t)
+{
+    ended_id = t->id;
+    was_current = xs_thread_self() == t;
+    had_slot = t->slot[XS_THREAD_SLOT_DRIVER_ERROR].data != NULL;
+}
+
+static void hook_sees_the_record_before_it_goes(void **state)
+{
+    (void)state;
+    xs_thread_on_exit(note_end);
+    struct seen seen = look_from_a_thread();
+    assert_int_equal(ended_id, seen.id);
+    assert_true(was_current && had_slot);
+    xs_thread_on_exit(NULL);
+    look_from_a_thread();
+    assert_int_equal(ended_id, seen.id);
 }
 
 /* ---- calls from another library's destructor, after ours has run ---------------------------------- */
@@ -115,6 +139,7 @@ int main(void)
         cmocka_unit_test(ids_are_never_given_twice),
         cmocka_unit_test(record_and_slots_go_with_the_thread),
         cmocka_unit_test(slot_is_made_once_and_kept),
+        cmocka_unit_test(hook_sees_the_record_before_it_goes),
         cmocka_unit_test(late_caller_gets_a_new_record_that_goes_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
