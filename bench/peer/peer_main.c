@@ -59,8 +59,7 @@ static bool parse(int argc, char **argv, struct xs_bench *b, const char **only)
 int main(int argc, char **argv)
 {
     static struct xs_gpu gpu;
-    struct xs_bench b = {
-        .gpu = &gpu, .who = &xs_peer_contestant, .traces = traces, .emit = emit};
+    struct xs_bench b = {.gpu = &gpu, .who = &xs_peer_contestant, .traces = traces, .emit = emit};
     const char *only = NULL;
     if (!parse(argc, argv, &b, &only) || !xs_gpu_open(&gpu, "libcuda.so.1"))
         return refuse();

@@ -7,6 +7,11 @@
 
 #include "bench/peer/peer.h"
 
+// Exported by libc10_cuda, in no header. ATen sets it when it is loaded.
+namespace c10::cuda::_internal {
+void setHasPrimaryContext(bool (*)(DeviceIndex));
+}
+
 namespace allocator = c10::cuda::CUDACachingAllocator;
 
 namespace {
@@ -22,6 +27,8 @@ cudaStream_t native(xseg_stream stream)
 bool open(const struct xs_gpu *, const char *)
 {
     static bool is_open = [] {
+        // Without it, a block that was used on a second stream cannot be freed.
+        c10::cuda::_internal::setHasPrimaryContext([](c10::DeviceIndex) { return true; });
         allocator::init(1);
         return true;
     }();

@@ -20,6 +20,11 @@ static struct xs_cache *own_cache(int device)
     return xs_likely(t && (unsigned)device < XS_DEVICE_LIMIT) ? t->cache[device] : NULL;
 }
 
+static void hand_over(void **ptr, const struct xs_block *block)
+{
+    *ptr = (void *)(uintptr_t)xs_block_va(block);
+}
+
 static enum xseg_result malloc_slow(void **ptr, size_t bytes, int device, xseg_stream stream)
 {
     if (!bytes) {
@@ -30,25 +35,28 @@ static enum xseg_result malloc_slow(void **ptr, size_t bytes, int device, xseg_s
     enum xseg_result e = xs_runtime_device(device, &dev);
     if (e)
         return e;
-    if (device == XSEG_CURRENT_DEVICE) {
-        struct xs_block *block = xs_alloc_hit(own_cache(dev->caps.ordinal), bytes, stream);
-        if (block) {
-            *ptr = (void *)(uintptr_t)xs_block_va(block);
-            return XSEG_OK;
-        }
-    }
-    return xs_alloc(dev, bytes, stream, ptr);
+    struct xs_cache *c = own_cache(dev->caps.ordinal);
+    const struct xs_cache_stream *known = xs_alloc_known_stream(c, stream);
+    struct xs_block *block = device == XSEG_CURRENT_DEVICE ? xs_alloc_hit(c, bytes, known) : NULL;
+    if (!block)
+        return xs_alloc(dev, bytes, stream, known != NULL, ptr);
+    hand_over(ptr, block);
+    return XSEG_OK;
 }
 
 enum xseg_result xseg_malloc(void **ptr, size_t bytes, int device, xseg_stream stream)
 {
     if (xs_unlikely(!ptr))
         return xs_fail(XSEG_ERROR_INVALID_VALUE, "xseg_malloc: ptr is NULL");
-    struct xs_block *block = bytes ? xs_alloc_hit(own_cache(device), bytes, stream) : NULL;
-    if (xs_unlikely(!block))
-        return malloc_slow(ptr, bytes, device, stream);
-    *ptr = (void *)(uintptr_t)xs_block_va(block);
-    return XSEG_OK;
+    struct xs_cache *c = own_cache(device);
+    const struct xs_cache_stream *known = xs_alloc_known_stream(c, stream);
+    struct xs_block *block = xs_alloc_hit(c, bytes, known);
+    if (xs_likely(block != NULL)) {
+        hand_over(ptr, block);
+        return XSEG_OK;
+    }
+    return known && bytes ? xs_alloc(c->device, bytes, stream, true, ptr)
+                          : malloc_slow(ptr, bytes, device, stream);
 }
 
 /* After the driver is gone, and in a forked child, frees have nothing left to do. */

@@ -4,7 +4,7 @@
 
 #include "base/meta.h"
 
-struct xs_cache *xs_cache_new(const struct xs_cache_shared *shared)
+struct xs_cache *xs_cache_new(const struct xs_cache_shared *shared, void *device)
 {
     struct xs_cache *c = xs_meta_map(sizeof(*c));
     if (!c)
@@ -12,6 +12,7 @@ struct xs_cache *xs_cache_new(const struct xs_cache_shared *shared)
     xs_biased_lock_init(&c->lock);
     xs_list_init(&c->link);
     c->shared = shared;
+    c->device = device;
     c->generation = c->hit_generation = XS_CACHE_NO_GENERATION; /* until the first refresh */
     return c;
 }
@@ -105,20 +106,25 @@ void xs_cache_fill(struct xs_cache *c, uint64_t key, struct xs_cached_list *bloc
     xs_biased_lock_leave(&c->lock);
 }
 
+/* Empties a bin and takes it off the list of filled ones, which is the caller's to mend. False: it was empty. */
+static bool take_head(struct xs_cache *c, struct xs_cache_bin *bin, struct xs_block **head)
+{
+    *head = bin->head;
+    c->bytes -= bin->count * xs_cache_key_bytes(bin->key);
+    bin->head = NULL;
+    bin->count = 0;
+    bin->listed = false;
+    return *head != NULL;
+}
+
 /* Takes the heads of all bins; returns how many. Under the lock. */
 static uint32_t take_heads(struct xs_cache *c, struct xs_block *heads[XS_CACHE_BINS])
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < c->filled; i++) {
-        struct xs_cache_bin *bin = &c->bin[c->filled_bin[i]];
-        if (bin->head)
-            heads[n++] = bin->head;
-        bin->head = NULL;
-        bin->count = 0;
-        bin->listed = false;
-    }
+    for (uint32_t i = 0; i < c->filled; i++)
+        if (take_head(c, &c->bin[c->filled_bin[i]], &heads[n]))
+            n++;
     c->filled = 0;
-    c->bytes = 0;
     return n;
 }
 
@@ -132,11 +138,19 @@ static void append_chains(struct xs_cached_list *out, struct xs_block *const *he
     }
 }
 
-void xs_cache_take_blocks(struct xs_cache *c, struct xs_cached_list *out)
+void xs_cache_take_large(struct xs_cache *c, struct xs_cached_list *out)
 {
     struct xs_block *heads[XS_CACHE_BINS];
+    uint32_t n = 0, kept = 0;
     xs_biased_lock_enter(&c->lock);
-    uint32_t n = take_heads(c, heads);
+    for (uint32_t i = 0; i < c->filled; i++) {
+        struct xs_cache_bin *bin = &c->bin[c->filled_bin[i]];
+        if (xs_cache_key_bytes(bin->key) <= XS_CACHE_SMALL)
+            c->filled_bin[kept++] = c->filled_bin[i];
+        else if (take_head(c, bin, &heads[n]))
+            n++;
+    }
+    c->filled = kept;
     xs_biased_lock_leave(&c->lock);
     append_chains(out, heads, n);
 }
@@ -156,8 +170,9 @@ static void unlock(struct xs_cache *c, bool own)
 static void move_counts(struct xs_cache_counts *from, struct xs_cache_counts *to)
 {
 #define MOVE(field) XS_WRITE(to->field, XS_READ(from->field)), XS_WRITE(from->field, 0)
-    MOVE(hits);
+    MOVE(allocs);
     MOVE(frees);
+    MOVE(misses);
     MOVE(requested_in);
     MOVE(requested_out);
     MOVE(allocated_in);

@@ -20,6 +20,9 @@
 
 #define XS_CACHE_BINS 1024
 #define XS_CACHE_STREAMS 8
+/* Blocks up to this stay cached when the others are given back for a better fit: they are half of all blocks
+ * and next to nothing of the bytes. */
+#define XS_CACHE_SMALL (64 * XS_KIB)
 
 struct xs_cache_bin {
     uint64_t key;
@@ -32,8 +35,9 @@ struct xs_cache_bin {
 /* A stream that the thread has used: what its handle stands for. */
 struct xs_cache_stream {
     xs_cu_stream handle; /* XS_CACHE_NO_STREAM: an unused entry */
+    struct xs_stream *stream;
     uint64_t id;
-    uint32_t index;
+    uint32_t index; /* of the stream */
     bool trusted; /* the handle cannot come to mean another stream behind our back */
 };
 
@@ -42,9 +46,9 @@ struct xs_cache_stream {
 /* What the owner has done since its counters were last added to the device's. Only the owner writes them,
  * or who holds the lock; others may read them at any time. */
 struct xs_cache_counts {
-    _Atomic uint64_t hits;
-    _Atomic uint64_t frees;
-    _Atomic uint64_t requested_in, requested_out; /* bytes of hits; bytes of frees */
+    _Atomic uint64_t allocs, frees;
+    _Atomic uint64_t misses;                      /* of the allocs */
+    _Atomic uint64_t requested_in, requested_out; /* bytes of allocs; bytes of frees */
     _Atomic uint64_t allocated_in, allocated_out;
     _Atomic int64_t requested_peak, allocated_peak; /* highest in - out */
 };
@@ -71,6 +75,7 @@ struct xs_cache_shared {
 struct xs_cache {
     struct xs_biased_lock lock;
     const struct xs_cache_shared *shared;
+    void *device; /* for those above */
     /* The owner's alone. */
     uint64_t hit_generation; /* the generation if the cache may be used by the plainest path, else none */
     uint64_t generation;     /* of the policy and the streams */
@@ -125,7 +130,7 @@ static inline struct xs_cache_bin *xs_cache_bin_of(struct xs_cache *c, uint64_t 
 
 static inline void xs_cache_count_in(struct xs_cache_counts *n, size_t requested, size_t bytes)
 {
-    XS_WRITE(n->hits, XS_READ(n->hits) + 1);
+    XS_WRITE(n->allocs, XS_READ(n->allocs) + 1);
     XS_WRITE(n->requested_in, XS_READ(n->requested_in) + requested);
     XS_WRITE(n->allocated_in, XS_READ(n->allocated_in) + bytes);
     int64_t r = xs_cache_requested(n), a = xs_cache_allocated(n);
@@ -201,6 +206,22 @@ static inline bool xs_cache_push(struct xs_cache *c, struct xs_block *block)
     return fits;
 }
 
+/* The owner books an allocation or a free that did not go through its bins. */
+static inline void xs_cache_book_alloc(struct xs_cache *c, size_t requested, size_t bytes)
+{
+    xs_biased_lock_enter(&c->lock);
+    XS_WRITE(c->counts.misses, XS_READ(c->counts.misses) + 1);
+    xs_cache_count_in(&c->counts, requested, bytes);
+    xs_biased_lock_leave(&c->lock);
+}
+
+static inline void xs_cache_book_free(struct xs_cache *c, size_t requested, size_t bytes)
+{
+    xs_biased_lock_enter(&c->lock);
+    xs_cache_count_out(&c->counts, requested, bytes);
+    xs_biased_lock_leave(&c->lock);
+}
+
 /* A list of CACHED blocks through next_cached, built by the functions below. */
 struct xs_cached_list {
     struct xs_block *head;
@@ -208,7 +229,7 @@ struct xs_cached_list {
 };
 
 /* False: no host memory. */
-struct xs_cache *xs_cache_new(const struct xs_cache_shared *shared);
+struct xs_cache *xs_cache_new(const struct xs_cache_shared *shared, void *device);
 void xs_cache_delete(struct xs_cache *c);
 
 /* The owner's copy of the policy; forgets what handles stand for. Under no lock but the caller's HEAP. */
@@ -221,8 +242,8 @@ void xs_cache_make_bin(struct xs_cache *c, uint64_t key, struct xs_cached_list *
 void xs_cache_take_half(struct xs_cache *c, uint64_t key, struct xs_cached_list *out);
 /* Puts blocks of one key into its bin; the bin exists. The owner. */
 void xs_cache_fill(struct xs_cache *c, uint64_t key, struct xs_cached_list *blocks);
-/* Takes all blocks. The owner. */
-void xs_cache_take_blocks(struct xs_cache *c, struct xs_cached_list *out);
+/* Takes all blocks above XS_CACHE_SMALL. The owner. */
+void xs_cache_take_large(struct xs_cache *c, struct xs_cached_list *out);
 /* Takes all blocks, and the counters. Any thread but the owner, or the owner with `own`. */
 void xs_cache_take_all(struct xs_cache *c, bool own, struct xs_cached_list *out,
                        struct xs_cache_counts *counts);

@@ -1,12 +1,12 @@
 #include "core/account.h"
 
-/* Allocated bytes less freed ones, in hits not yet merged. */
+/* Allocated bytes less freed ones, booked by threads and not yet merged. */
 struct pending {
     int64_t requested;
     int64_t allocated;
 };
 
-/* What other threads' hits come to. They may be at it; the sum is as true as any moment's. */
+/* What other threads have booked. They may be at it; the sum is as true as any moment's. */
 static struct pending pending_of_others(const struct xs_device *dev, const struct xs_cache *own)
 {
     struct pending sum = {0, 0};
@@ -44,14 +44,14 @@ static void merge(struct xs_device *dev, const struct xs_cache_counts *n, struct
                 n->allocated_peak + others.allocated);
     merge_gauge(&now->active_bytes, n->allocated_in, n->allocated_out,
                 n->allocated_peak + others.allocated);
-    merge_gauge(&now->allocations, n->hits, n->frees, 0);
+    merge_gauge(&now->allocations, n->allocs, n->frees, 0);
     merge_gauge(&now->cached_bytes, n->allocated_out, n->allocated_in, 0);
-    now->cache_hits += n->hits;
+    now->cache_hits += n->allocs - n->misses;
 }
 
 void xs_account_merge(struct xs_device *dev, const struct xs_cache_counts *counts)
 {
-    merge(dev, counts, (struct pending){0, 0});
+    merge(dev, counts, pending_of_others(dev, NULL));
 }
 
 void xs_account_merge_all(struct xs_device *dev, const struct xs_cache *own)
@@ -65,17 +65,6 @@ void xs_account_merge_all(struct xs_device *dev, const struct xs_cache *own)
     }
 }
 
-static struct pending merge_own(struct xs_device *dev, struct xs_cache *own)
-{
-    struct pending others = pending_of_others(dev, own);
-    if (own && (XS_READ(own->counts.hits) || XS_READ(own->counts.frees))) {
-        struct xs_cache_counts counts;
-        xs_cache_take_counts(own, true, &counts);
-        merge(dev, &counts, others);
-    }
-    return others;
-}
-
 static void add(struct xseg_gauge *gauge, uint64_t n, int64_t others)
 {
     gauge->current += n;
@@ -86,8 +75,12 @@ static void add(struct xseg_gauge *gauge, uint64_t n, int64_t others)
 /* cached = reserved - active at every moment, so each change is booked twice. */
 void xs_account_alloc(struct xs_device *dev, struct xs_cache *own, size_t requested, size_t bytes)
 {
+    if (own) {
+        xs_cache_book_alloc(own, requested, bytes);
+        return;
+    }
     struct xseg_stats *now = &dev->stats.now;
-    struct pending others = merge_own(dev, own);
+    struct pending others = pending_of_others(dev, NULL);
     add(&now->requested_bytes, requested, others.requested);
     add(&now->allocated_bytes, bytes, others.allocated);
     add(&now->active_bytes, bytes, others.allocated);
@@ -95,16 +88,28 @@ void xs_account_alloc(struct xs_device *dev, struct xs_cache *own, size_t reques
     add(&now->allocations, 1, 0);
 }
 
+static void book_free(struct xs_device *dev, struct xs_cache *own, size_t requested, size_t bytes)
+{
+    if (own) {
+        xs_cache_book_free(own, requested, bytes);
+        return;
+    }
+    struct xseg_stats *now = &dev->stats.now;
+    xs_gauge_sub(&now->requested_bytes, requested);
+    xs_gauge_sub(&now->allocated_bytes, bytes);
+    xs_gauge_sub(&now->active_bytes, bytes);
+    add(&now->cached_bytes, bytes, 0);
+    xs_gauge_sub(&now->allocations, 1);
+}
+
 void xs_account_free(struct xs_device *dev, struct xs_cache *own, size_t requested, size_t bytes,
                      bool waiting)
 {
-    struct xseg_stats *now = &dev->stats.now;
-    merge_own(dev, own);
-    xs_gauge_sub(&now->requested_bytes, requested);
-    xs_gauge_sub(&now->allocated_bytes, bytes);
-    xs_gauge_sub(&now->allocations, 1);
+    book_free(dev, own, requested, bytes);
     if (!waiting)
-        xs_account_settled(dev, bytes);
+        return;
+    add(&dev->stats.now.active_bytes, bytes, 0);
+    xs_gauge_sub(&dev->stats.now.cached_bytes, bytes);
 }
 
 void xs_account_settled(struct xs_device *dev, size_t bytes)
@@ -123,4 +128,6 @@ void xs_account_release(struct xs_device *dev, size_t bytes)
 {
     xs_gauge_sub(&dev->stats.now.reserved_bytes, bytes);
     xs_gauge_sub(&dev->stats.now.cached_bytes, bytes);
+    if (!dev->stats.now.reserved_bytes.current)
+        dev->went_out = dev->came_back = 0;
 }

@@ -1,8 +1,8 @@
 /*
- * The counters that every allocation and free touches. A slow path books on the device's gauges, a hit on
- * its thread's own counts (cache/cache.h); the sum of both is what is true. Whoever is on a slow path first
- * adds its own counts, and takes those of other threads into account for the peaks. So peaks are exact for
- * one thread, and for several within what they hand out and free between two slow paths.
+ * The counters that every allocation and free touches. A thread with a block cache books on its own counts
+ * (cache/cache.h), hit or not; they are added to the device's gauges when somebody wants to read them. So
+ * peaks are exact for one thread; for several, each thread's own peak since it was last read counts, with
+ * what the others have at that moment.
  *
  * Under HEAP.
  */
@@ -18,6 +18,19 @@ void xs_account_free(struct xs_device *dev, struct xs_cache *own, size_t request
                      bool waiting);
 /* A block that was waiting is so no more. */
 void xs_account_settled(struct xs_device *dev, size_t bytes);
+
+/* A block leaves its heap (LIVE, CACHED, WAITING), or comes back to it. */
+static inline void xs_account_went_out(struct xs_device *dev, size_t bytes)
+{
+    dev->out_bytes += bytes;
+    dev->went_out += bytes;
+}
+
+static inline void xs_account_came_back(struct xs_device *dev, size_t bytes)
+{
+    dev->out_bytes -= bytes;
+    dev->came_back += bytes;
+}
 
 void xs_account_reserve(struct xs_device *dev, size_t bytes);
 void xs_account_release(struct xs_device *dev, size_t bytes);

@@ -25,14 +25,14 @@ void xs_alloc_hand_out(const struct xs_request *request, struct xs_block *block)
     block->key = xs_cache_key(bytes, block->stream->index);
     /* A block larger than the request asked for would be found under another size. */
     block->cacheable = request->own && request->own->enabled && bytes == request->bytes;
-    dev->out_bytes += bytes;
+    xs_account_went_out(dev, bytes);
     xs_account_alloc(dev, request->own, request->requested, bytes);
     xs_addr_map_insert(&dev->addresses, &block->addr, xs_block_va(block));
 }
 
 /*
- * A block of just the right size is taken as it is. Before a larger one is cut, the thread's cached blocks
- * join the free ones: they may leave a better fit, and cutting around them is what would cost reserved
+ * A block of just the right size is taken as it is. Before a larger one is cut, what the thread has cached
+ * joins the free blocks, but for the small ones: it may leave a better fit, and cutting around them is what would cost reserved
  * memory later.
  */
 static struct xs_block *best_fit_locked(const struct xs_request *request)
@@ -45,7 +45,7 @@ static struct xs_block *best_fit_locked(const struct xs_request *request)
     xs_cu_ptr va;
     struct xs_block *block = xs_heap_find(heap, request->bytes, align, request->stream, &va);
     if ((!block || xs_block_bytes(block) != request->bytes) && request->own &&
-        xs_caches_return_own(dev, request->own))
+        xs_caches_return_large(dev, request->own))
         block = xs_heap_find(heap, request->bytes, align, request->stream, &va);
     if (!block || !xs_heap_reserve(heap, 2))
         return NULL;
@@ -93,28 +93,45 @@ static struct xs_block *from_depot(const struct xs_request *request)
     return from_cache(request);
 }
 
+static enum xseg_result begin(struct xs_request *request, const struct xs_stream_key *key,
+                              struct xs_block **block);
+
+/* The driver says who the handle is. */
+static enum xseg_result begin_anew(struct xs_request *request, struct xs_block **block)
+{
+    struct xs_stream_key key;
+    enum xseg_result e = xs_stream_identify(request->handle, &key);
+    return e ? e : begin(request, &key, block);
+}
+
 /*
  * All that needs no driver, under one hold of HEAP: the stream's record, and a block from the cache (if the
  * hit only failed for want of the record), the depot or the heap. Without a block the stream is held until
- * end(), so that it is not taken for an unused one.
+ * end(), so that it is not taken for an unused one. key NULL: the caller has just seen that the thread knows
+ * the handle.
  */
 static enum xseg_result begin(struct xs_request *request, const struct xs_stream_key *key,
-                              xs_cu_stream passed, struct xs_block **block)
+                              struct xs_block **block)
 {
     struct xs_device *dev = request->dev;
     *block = NULL;
     xs_lock_acquire(&dev->lock);
     request->bytes = xs_policy_round(&dev->policy, request->requested);
-    request->stream = xs_streams_get(&dev->streams, key);
+    request->stream = key ? NULL : xs_caches_known_stream(dev, request->own, request->handle);
+    if (!request->stream && key) {
+        request->stream = xs_streams_get(&dev->streams, key);
+        if (request->stream && request->own)
+            xs_caches_know_stream(dev, request->own, request->handle, request->stream);
+    }
     if (request->stream) {
-        if (request->own)
-            xs_caches_know_stream(dev, request->own, passed, request->stream);
         if (!(*block = from_cache(request)) && !(*block = from_depot(request)) &&
             !(*block = best_fit(request, &dev->stats.now.rung_best_fit)))
             request->stream->refs++;
     }
     xs_lock_release(&dev->lock);
-    return request->stream ? XSEG_OK : XSEG_ERROR_HOST_MEMORY;
+    if (request->stream)
+        return XSEG_OK;
+    return key ? XSEG_ERROR_HOST_MEMORY : begin_anew(request, block);
 }
 
 static void end(struct xs_request *request)
@@ -147,20 +164,16 @@ static enum xseg_result fill_with_poison(const struct xs_device *dev, const stru
                                                   xs_block_bytes(block), handle));
 }
 
-enum xseg_result xs_alloc(struct xs_device *dev, size_t bytes, xs_cu_stream handle, void **ptr)
+enum xseg_result xs_alloc(struct xs_device *dev, size_t bytes, xs_cu_stream handle, bool known,
+                          void **ptr)
 {
     if (bytes >= kRequestMax)
         return xs_fail(XSEG_ERROR_INVALID_VALUE, "a request of %zu bytes: more than 2^60", bytes);
-    struct xs_stream_key key;
-    enum xseg_result e = xs_stream_identify(handle, &key);
-    if (e)
-        return e;
-    struct xs_request request = {.dev = dev,
-                                 .requested = bytes,
-                                 .handle = key.handle,
-                                 .own = xs_caches_current(dev)};
+    struct xs_request request = {
+        .dev = dev, .requested = bytes, .handle = handle, .own = xs_caches_current(dev)};
     struct xs_block *block;
-    e = begin(&request, &key, handle, &block);
+    enum xseg_result e = known && request.own ? begin(&request, NULL, &block)
+                                              : begin_anew(&request, &block);
     if (!e && !block)
         e = serve(&request, &block);
     if (e)
@@ -184,7 +197,7 @@ static enum xseg_result free_locked(struct xs_device *dev, struct xs_block *bloc
         xs_lock_release(&dev->lock);
         return XSEG_OK;
     }
-    dev->out_bytes -= bytes;
+    xs_account_came_back(dev, bytes);
     if (block->heap == &dev->classic[XS_CLASSIC_UNCACHED]) {
         xs_lock_release(&dev->lock);
         return xs_classic_free_uncached(dev, block);

@@ -19,15 +19,24 @@ struct xs_request {
     struct xs_cache *own; /* the calling thread's cache, or NULL */
 };
 
-/* The hit: a block of the calling thread's cache, or NULL. */
-static inline struct xs_block *xs_alloc_hit(struct xs_cache *c, size_t bytes, xs_cu_stream handle)
+/* Whether the calling thread's cache can be used, and knows the stream: the latter without asking the driver
+ * for the default streams and those that the caller vouches for. */
+static inline const struct xs_cache_stream *xs_alloc_known_stream(struct xs_cache *c,
+                                                                  xs_cu_stream handle)
 {
-    if (xs_unlikely(!c || !xs_cache_is_ready(c) || bytes - 1 >= kRequestMax - 1))
+    if (xs_unlikely(!c || !xs_cache_is_ready(c)))
         return NULL;
     const struct xs_cache_stream *known = xs_cache_stream_slot(c, handle);
     if (xs_unlikely(known->handle != handle))
         return NULL;
-    if (!known->trusted && !xs_driver_stream_has_id(handle, known->id))
+    return known->trusted || xs_driver_stream_has_id(handle, known->id) ? known : NULL;
+}
+
+/* The hit: a block of the calling thread's cache, or NULL. */
+static inline struct xs_block *xs_alloc_hit(struct xs_cache *c, size_t bytes,
+                                            const struct xs_cache_stream *known)
+{
+    if (xs_unlikely(!known || bytes - 1 >= kRequestMax - 1))
         return NULL;
     size_t rounded = (bytes + kMinBlock - 1) & ~(kMinBlock - 1);
     return xs_cache_pop(c, xs_cache_key(rounded, known->index), bytes);
@@ -39,8 +48,9 @@ static inline bool xs_free_hit(struct xs_cache *c, struct xs_block *block)
     return xs_likely(c && block->cacheable && xs_cache_is_current(c)) && xs_cache_push(c, block);
 }
 
-/* 0 < bytes; a hit has been tried. Errors as xseg_malloc(). */
-enum xseg_result xs_alloc(struct xs_device *dev, size_t bytes, xs_cu_stream handle, void **ptr);
+/* 0 < bytes; a hit has been tried, and `known`: the stream was. Errors as xseg_malloc(). */
+enum xseg_result xs_alloc(struct xs_device *dev, size_t bytes, xs_cu_stream handle, bool known,
+                          void **ptr);
 
 /* The block is the device's and was found in the address map. Errors: UNKNOWN_POINTER (freed meanwhile). */
 enum xseg_result xs_free(struct xs_device *dev, struct xs_block *block);

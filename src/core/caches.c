@@ -16,7 +16,7 @@ static bool is_enabled(const struct xs_device *dev)
 
 static struct xs_cache *make_cache(struct xs_device *dev, struct xs_thread *t)
 {
-    struct xs_cache *c = xs_cache_new(&dev->cache_shared);
+    struct xs_cache *c = xs_cache_new(&dev->cache_shared, dev);
     if (!c)
         return NULL;
     xs_lock_acquire(&dev->caches_lock);
@@ -55,6 +55,14 @@ struct xs_cache *xs_caches_current(struct xs_device *dev)
     return c;
 }
 
+struct xs_stream *xs_caches_known_stream(const struct xs_device *dev, struct xs_cache *c,
+                                         xs_cu_stream handle)
+{
+    xs_assert_held(&dev->lock);
+    const struct xs_cache_stream *known = xs_cache_stream_slot(c, handle);
+    return xs_cache_is_current(c) && known->handle == handle ? known->stream : NULL;
+}
+
 void xs_caches_know_stream(struct xs_device *dev, struct xs_cache *c, xs_cu_stream handle,
                            struct xs_stream *stream)
 {
@@ -65,6 +73,7 @@ void xs_caches_know_stream(struct xs_device *dev, struct xs_cache *c, xs_cu_stre
     }
     *xs_cache_stream_slot(c, handle) = (struct xs_cache_stream){
         .handle = handle,
+        .stream = stream,
         .id = stream->key.id,
         .index = stream->index,
         .trusted = xs_stream_is_trusted(stream),
@@ -98,7 +107,7 @@ void xs_caches_forget_streams(struct xs_device *dev)
 static void return_block(struct xs_device *dev, struct xs_block *block)
 {
     xs_addr_map_remove(&dev->addresses, &block->addr);
-    dev->out_bytes -= xs_block_bytes(block);
+    xs_account_came_back(dev, xs_block_bytes(block));
     if (block->stamp > block->stream->last_stamp)
         block->stream->last_stamp = block->stamp;
     xs_heap_put(block->heap, block, block->stream, block->stamp);
@@ -149,14 +158,15 @@ bool xs_caches_restock(struct xs_device *dev, struct xs_cache *c, uint64_t key)
     return true;
 }
 
-bool xs_caches_return_own(struct xs_device *dev, struct xs_cache *c)
+bool xs_caches_return_large(struct xs_device *dev, struct xs_cache *c)
 {
     if (!c->bytes)
         return false;
     struct xs_cached_list blocks = {0};
-    xs_cache_take_blocks(c, &blocks);
+    xs_cache_take_large(c, &blocks);
+    bool any = blocks.head != NULL;
     xs_caches_return_locked(dev, &blocks);
-    return true;
+    return any;
 }
 
 /* CACHES is held until the counts are merged, so that no reading misses them. */

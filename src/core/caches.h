@@ -16,6 +16,10 @@ static inline struct xs_cache *xs_caches_own(const struct xs_device *dev)
 /* The same, made if need be; NULL: no host memory. Follows the device's policy from here on. */
 struct xs_cache *xs_caches_current(struct xs_device *dev);
 
+/* The stream that a handle stands for, if it was looked at in this very call and is known; else NULL. Under
+ * HEAP. */
+struct xs_stream *xs_caches_known_stream(const struct xs_device *dev, struct xs_cache *c,
+                                         xs_cu_stream handle);
 /* Remembers what a handle stands for. Under HEAP. */
 void xs_caches_know_stream(struct xs_device *dev, struct xs_cache *c, xs_cu_stream handle,
                            struct xs_stream *stream);
@@ -32,8 +36,8 @@ void xs_caches_return(struct xs_device *dev, struct xs_cached_list *blocks);
 void xs_caches_make_room(struct xs_device *dev, struct xs_cache *c, uint64_t key);
 /* Blocks of the key from the depot into the cache; false: there are none. Under HEAP. */
 bool xs_caches_restock(struct xs_device *dev, struct xs_cache *c, uint64_t key);
-/* The calling thread's cache is emptied. Under HEAP. Returns whether there was anything in it. */
-bool xs_caches_return_own(struct xs_device *dev, struct xs_cache *c);
+/* The calling thread's larger blocks go back. Under HEAP. Returns whether there were any. */
+bool xs_caches_return_large(struct xs_device *dev, struct xs_cache *c);
 
 /* All threads' caches and the depot are emptied. Returns whether there was anything. */
 bool xs_caches_flush(struct xs_device *dev);

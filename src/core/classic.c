@@ -264,7 +264,7 @@ enum xseg_result xs_classic_free_uncached(struct xs_device *dev, struct xs_block
     }
     xs_lock_acquire(&dev->lock);
     if (e) {
-        dev->out_bytes += xs_block_bytes(block);
+        xs_account_went_out(dev, xs_block_bytes(block));
         xs_account_alloc(dev, xs_caches_own(dev), block->requested, xs_block_bytes(block));
         xs_addr_map_insert(&dev->addresses, &block->addr, xs_block_va(block));
     } else {

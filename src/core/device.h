@@ -58,6 +58,8 @@ struct xs_device {
     struct xs_list waiting; /* WAITING blocks, oldest first */
     struct xs_slab uses;    /* struct xs_use */
     size_t out_bytes;       /* of LIVE, CACHED and WAITING blocks: what no heap holds */
+    uint64_t went_out;      /* bytes that heaps gave out since nothing was reserved */
+    uint64_t came_back;     /* ... and got back */
     uint64_t streams_recycled_seen;
     struct xs_stats stats;
 };

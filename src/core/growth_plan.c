@@ -148,6 +148,16 @@ static bool use_movable(struct xs_growth *g, struct part *part, size_t missing, 
     return true;
 }
 
+/* A program that hardly frees anything, as when it loads its weights, gets its memory in the largest pieces
+ * that fit: nothing suggests that they will ever be cut up, and each handle costs the same. */
+#define LARGE_REQUEST (64 * XS_MIB)
+#define ACCUMULATES 10 /* one byte in so many came back */
+
+static bool only_accumulates(const struct xs_growth *g)
+{
+    return g->new_bytes >= LARGE_REQUEST && g->dev->came_back * ACCUMULATES <= g->dev->went_out;
+}
+
 /* How large a new extent is: see docs/design.md "Extent size follows the request". */
 static size_t fresh_size(const struct xs_growth *g, size_t missing, size_t room, size_t headroom)
 {
@@ -156,7 +166,9 @@ static size_t fresh_size(const struct xs_growth *g, size_t missing, size_t room,
     size_t reserved = dev->stats.now.reserved_bytes.current;
     size_t bytes = xs_max(granule, g->new_bytes / dev->policy.extent_share);
     bool tight = headroom < (reserved + g->fresh_bytes + headroom) / 4;
-    if (!tight)
+    if (!tight && only_accumulates(g))
+        bytes = missing;
+    else if (!tight)
         bytes = xs_max(bytes, (size_t)((double)reserved * dev->policy.extent_ahead));
     bytes = xs_min(xs_max(bytes, dev->policy.extent_min), dev->policy.extent_max);
     bytes = xs_max(granule, xs_pow2_floor(bytes / granule) * granule);

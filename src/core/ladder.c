@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/fmt.h"
 #include "base/log.h"
+#include "core/account.h"
 #include "core/classic.h"
 #include "core/growth.h"
 #include "core/trim.h"
@@ -136,19 +137,20 @@ static bool should_wait(const struct xs_growth *g)
     const struct xseg_stats *now = &dev->stats.now;
     if (!g->fresh_bytes || !g->movable.waiting_bytes)
         return false;
+    xs_account_merge_all(g->dev, xs_caches_own(g->dev));
     size_t live = xs_max(now->allocated_bytes.peak, now->allocated_bytes.current + g->bytes);
     return now->reserved_bytes.current + g->fresh_bytes >
            live + (size_t)((double)live * dev->policy.slack);
 }
 
 /* One try. NOT_SUPPORTED: there is no window, or it is better to wait first (*wait). */
-static enum xseg_result grow_once(struct climb *c, bool *wait)
+static enum xseg_result grow_once(struct climb *c, bool patient, bool *wait)
 {
     struct xs_device *dev = c->dev;
     struct xs_growth growth;
     xs_lock_acquire(&dev->lock);
     enum xseg_result e = xs_growth_plan(&growth, dev, c->request->bytes, c->request->stream);
-    *wait = !e && !c->capturing && should_wait(&growth);
+    *wait = !e && patient && !c->capturing && should_wait(&growth);
     if (*wait)
         xs_growth_cancel(&growth);
     xs_lock_release(&dev->lock);
@@ -164,14 +166,14 @@ static enum xseg_result grow_once(struct climb *c, bool *wait)
 static enum xseg_result grow_expandable(struct climb *c)
 {
     struct xs_device *dev = c->dev;
+    bool patient = true;
     dev->max_fresh_bytes = SIZE_MAX;
     for (;;) {
         bool wait;
         size_t most = dev->max_fresh_bytes;
-        enum xseg_result e = grow_once(c, &wait);
+        enum xseg_result e = grow_once(c, patient, &wait);
         if (wait) {
-            if (!wait_for_fence(c))
-                return XSEG_ERROR_OUT_OF_MEMORY;
+            patient = !record_fences(c) && wait_for_fence(c);
             if (search_again(c, &dev->stats.now.rung_wait))
                 return XSEG_OK;
         } else if (e == XSEG_ERROR_NOT_SUPPORTED) {

@@ -47,7 +47,7 @@ static void settle(struct xs_device *dev, struct xs_block *block, struct xs_stre
 {
     xs_list_remove(&block->link);
     forget_uses(dev, block);
-    dev->out_bytes -= xs_block_bytes(block);
+    xs_account_came_back(dev, xs_block_bytes(block));
     xs_account_settled(dev, xs_block_bytes(block));
     xs_heap_put(block->heap, block, stream, stamp);
 }

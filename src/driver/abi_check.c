@@ -94,6 +94,7 @@ SAME_SIZE(xs_cu_result, CUresult);
 SAME_SIZE(xs_cu_attribute, CUdevice_attribute);
 SAME_SIZE(xs_cu_granularity, CUmemAllocationGranularity_flags);
 SAME_SIZE(xs_cu_capture_status, CUstreamCaptureStatus);
+SAME_SIZE(xs_cu_capture_mode, CUstreamCaptureMode);
 SAME_TYPE(xs_cu_device, CUdevice);
 SAME_TYPE(xs_cu_ptr, CUdeviceptr);
 SAME_TYPE(xs_cu_mem, CUmemGenericAllocationHandle);
@@ -127,41 +128,42 @@ SAME_FIELD(alloc_prop, alloc_flags.usage, CUmemAllocationProp, allocFlags.usage)
 /* ---- prototypes ----------------------------------------------------------------------------- */
 
 /* The symbol behind each row of driver_list.h, as a token, so that its declaration can be compared. */
-#define SYMBOL_init                cuInit
-#define SYMBOL_driver_version      cuDriverGetVersion
-#define SYMBOL_device_count        cuDeviceGetCount
-#define SYMBOL_device_get          cuDeviceGet
-#define SYMBOL_device_attribute    cuDeviceGetAttribute
-#define SYMBOL_device_name         cuDeviceGetName
-#define SYMBOL_device_total_mem    cuDeviceTotalMem_v2
-#define SYMBOL_primary_ctx_retain  cuDevicePrimaryCtxRetain
-#define SYMBOL_primary_ctx_release cuDevicePrimaryCtxRelease_v2
-#define SYMBOL_ctx_get_current     cuCtxGetCurrent
-#define SYMBOL_ctx_push            cuCtxPushCurrent_v2
-#define SYMBOL_ctx_pop             cuCtxPopCurrent_v2
-#define SYMBOL_ctx_get_device      cuCtxGetDevice
-#define SYMBOL_ctx_synchronize     cuCtxSynchronize
-#define SYMBOL_mem_get_info        cuMemGetInfo_v2
-#define SYMBOL_mem_alloc           cuMemAlloc_v2
-#define SYMBOL_mem_free            cuMemFree_v2
-#define SYMBOL_event_create        cuEventCreate
-#define SYMBOL_event_destroy       cuEventDestroy_v2
-#define SYMBOL_event_record        cuEventRecord
-#define SYMBOL_event_query         cuEventQuery
-#define SYMBOL_event_synchronize   cuEventSynchronize
-#define SYMBOL_stream_wait_event   cuStreamWaitEvent
-#define SYMBOL_stream_is_capturing cuStreamIsCapturing
-#define SYMBOL_stream_get_id       cuStreamGetId
-#define SYMBOL_ctx_record_event    cuCtxRecordEvent
-#define SYMBOL_memset_d8_async     cuMemsetD8Async
-#define SYMBOL_mem_granularity     cuMemGetAllocationGranularity
-#define SYMBOL_mem_reserve         cuMemAddressReserve
-#define SYMBOL_mem_unreserve       cuMemAddressFree
-#define SYMBOL_mem_create          cuMemCreate
-#define SYMBOL_mem_release         cuMemRelease
-#define SYMBOL_mem_map             cuMemMap
-#define SYMBOL_mem_unmap           cuMemUnmap
-#define SYMBOL_mem_set_access      cuMemSetAccess
+#define SYMBOL_init                  cuInit
+#define SYMBOL_driver_version        cuDriverGetVersion
+#define SYMBOL_device_count          cuDeviceGetCount
+#define SYMBOL_device_get            cuDeviceGet
+#define SYMBOL_device_attribute      cuDeviceGetAttribute
+#define SYMBOL_device_name           cuDeviceGetName
+#define SYMBOL_device_total_mem      cuDeviceTotalMem_v2
+#define SYMBOL_primary_ctx_retain    cuDevicePrimaryCtxRetain
+#define SYMBOL_primary_ctx_release   cuDevicePrimaryCtxRelease_v2
+#define SYMBOL_ctx_get_current       cuCtxGetCurrent
+#define SYMBOL_ctx_push              cuCtxPushCurrent_v2
+#define SYMBOL_ctx_pop               cuCtxPopCurrent_v2
+#define SYMBOL_ctx_get_device        cuCtxGetDevice
+#define SYMBOL_ctx_synchronize       cuCtxSynchronize
+#define SYMBOL_mem_get_info          cuMemGetInfo_v2
+#define SYMBOL_mem_alloc             cuMemAlloc_v2
+#define SYMBOL_mem_free              cuMemFree_v2
+#define SYMBOL_event_create          cuEventCreate
+#define SYMBOL_event_destroy         cuEventDestroy_v2
+#define SYMBOL_event_record          cuEventRecord
+#define SYMBOL_event_query           cuEventQuery
+#define SYMBOL_event_synchronize     cuEventSynchronize
+#define SYMBOL_stream_wait_event     cuStreamWaitEvent
+#define SYMBOL_stream_is_capturing   cuStreamIsCapturing
+#define SYMBOL_stream_get_id         cuStreamGetId
+#define SYMBOL_ctx_record_event      cuCtxRecordEvent
+#define SYMBOL_exchange_capture_mode cuThreadExchangeStreamCaptureMode
+#define SYMBOL_memset_d8_async       cuMemsetD8Async
+#define SYMBOL_mem_granularity       cuMemGetAllocationGranularity
+#define SYMBOL_mem_reserve           cuMemAddressReserve
+#define SYMBOL_mem_unreserve         cuMemAddressFree
+#define SYMBOL_mem_create            cuMemCreate
+#define SYMBOL_mem_release           cuMemRelease
+#define SYMBOL_mem_map               cuMemMap
+#define SYMBOL_mem_unmap             cuMemUnmap
+#define SYMBOL_mem_set_access        cuMemSetAccess
 
 #define TEXT(x)         #x
 #define TEXT_OF(symbol) TEXT(symbol)
@@ -176,6 +178,7 @@ XS_DRIVER_LIST(SAME_SYMBOL)
 #define xs_cu_attribute      CUdevice_attribute
 #define xs_cu_granularity    CUmemAllocationGranularity_flags
 #define xs_cu_capture_status CUstreamCaptureStatus
+#define xs_cu_capture_mode   CUstreamCaptureMode
 #define xs_cu_alloc_prop     CUmemAllocationProp_st
 #define xs_cu_access_desc    CUmemAccessDesc_st
 

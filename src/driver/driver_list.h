@@ -57,8 +57,8 @@
       (stream, id), "%p, %p", (void *)stream, (void *)id)                                          \
     X(EXTRA, ctx_record_event, "cuCtxRecordEvent", (xs_cu_context ctx, xs_cu_event event),         \
       (ctx, event), "%p, %p", (void *)ctx, (void *)event)                                          \
-    X(EXTRA, exchange_capture_mode, "cuThreadExchangeStreamCaptureMode", (int *mode), (mode),      \
-      "%p", (void *)mode)                                                                          \
+    X(EXTRA, exchange_capture_mode, "cuThreadExchangeStreamCaptureMode",                           \
+      (xs_cu_capture_mode *mode), (mode), "%p", (void *)mode)                                      \
     X(EXTRA, memset_d8_async, "cuMemsetD8Async",                                                   \
       (xs_cu_ptr va, unsigned char value, size_t bytes, xs_cu_stream stream),                      \
       (va, value, bytes, stream), "0x%llx, %u, %zu, %p", va, value, bytes, (void *)stream)         \

@@ -167,8 +167,7 @@ static void name_case(const struct scenario *s, const struct xs_fault *fault)
 static bool try_fault(struct xs_fault fault, bool single)
 {
     name_case(test.scenario, &fault);
-    return test.scenario->ends ? run_ending_case(&fault)
-                               : run_case(test.scenario, &fault, single);
+    return test.scenario->ends ? run_ending_case(&fault) : run_case(test.scenario, &fault, single);
 }
 
 static void fail_each_call(xs_cu_result code)
@@ -213,8 +212,8 @@ static const struct {
     const char *name;
     void (*run)(xs_cu_result code);
 } ways[] = {
-    {"single", fail_each_call},   {"two in a row", fail_twice},        {"three", fail_three_times},
-    {"dead", fail_all_from},      {"persistent", fail_each_for_ever},
+    {"single", fail_each_call}, {"two in a row", fail_twice},       {"three", fail_three_times},
+    {"dead", fail_all_from},    {"persistent", fail_each_for_ever},
 };
 
 static void run_way(void)
@@ -227,14 +226,15 @@ static void run_way(void)
 
 int main(int argc, char **argv)
 {
-    bool passed = true;
+    unsigned passed = 0, failed = 0;
     setenv("XSEG_SIM_CAPACITY", "64G", 0); /* small address ranges, quickly walked */
     for (size_t i = 0; i < XS_COUNT_OF(scenarios); i++) {
         test.scenario = &scenarios[i];
         if (argc > 1 && !strstr(scenarios[i].name, argv[1]))
             continue;
         for (test.way = 0; test.way < XS_COUNT_OF(ways); test.way++)
-            passed &= run_forked(run_way) == 0;
+            ++*(run_forked(run_way) == 0 ? &passed : &failed);
     }
-    return passed ? 0 : 1;
+    printf("%u passed, %u failed\n", passed, failed);
+    return failed ? 1 : 0;
 }

@@ -15,8 +15,8 @@ struct scenario {
     enum xseg_result (*act)(void);
     bool starts;   /* a context, an address range and events may stay after a failure */
     bool releases; /* what was cached may have gone back to the driver after a failure */
-    bool trades;   /* after a failure extents may be new ones, of the same sizes at the same places */
-    bool ends;     /* shuts xseg down */
+    bool trades; /* after a failure extents may be new ones, of the same sizes at the same places */
+    bool ends;   /* shuts xseg down */
 };
 
 static xs_cu_stream first_stream, second_stream;
@@ -67,9 +67,7 @@ static void limit_to_reserved(size_t more)
 
 /* ---- first use -------------------------------------------------------------------------------- */
 
-static void nothing(void)
-{
-}
+static void nothing(void) {}
 
 static enum xseg_result request_small(void)
 {
@@ -303,41 +301,71 @@ static enum xseg_result shut_down(void)
 
 static const struct scenario scenarios[] = {
     {.name = "first use", .set_up = nothing, .act = request_small, .starts = true},
-    {.name = "first use, classic", .conf = "expandable_segments:False", .set_up = nothing,
-     .act = request_small, .starts = true},
+    {.name = "first use, classic",
+     .conf = "expandable_segments:False",
+     .set_up = nothing,
+     .act = request_small,
+     .starts = true},
     {.name = "first use, memory info", .set_up = nothing, .act = read_and_limit, .starts = true},
     {.name = "grow fresh", .set_up = one_block, .act = request_large},
-    {.name = "grow fresh, large extents", .conf = "extent_min:8M", .set_up = one_block,
+    {.name = "grow fresh, large extents",
+     .conf = "extent_min:8M",
+     .set_up = one_block,
      .act = request_large},
     {.name = "grow by moving", .set_up = scattered, .act = request_scattered},
-    {.name = "grow by trading", .conf = "extent_share:2", .set_up = crumbs,
-     .act = request_for_trade, .trades = true},
+    {.name = "grow by trading",
+     .conf = "extent_share:2",
+     .set_up = crumbs,
+     .act = request_for_trade,
+     .trades = true},
     {.name = "window over several holes", .set_up = several_holes, .act = request_over_holes},
-    {.name = "overfill", .conf = "extent_min:16M", .set_up = full_extent,
+    {.name = "overfill",
+     .conf = "extent_min:16M",
+     .set_up = full_extent,
      .act = request_overfilled},
     {.name = "grow from idle extents", .set_up = idle_extents, .act = request_idle},
-    {.name = "second segment", .conf = "va_reserve:16M", .set_up = one_block, .act = request_large,
+    {.name = "second segment",
+     .conf = "va_reserve:16M",
+     .set_up = one_block,
+     .act = request_large,
      .starts = true},
-    {.name = "classic grow", .conf = "expandable_segments:False", .set_up = one_block,
+    {.name = "classic grow",
+     .conf = "expandable_segments:False",
+     .set_up = one_block,
      .act = request_large},
-    {.name = "classic grow after release", .conf = "expandable_segments:False",
-     .set_up = classic_cached, .act = request_classic, .releases = true},
+    {.name = "classic grow after release",
+     .conf = "expandable_segments:False",
+     .set_up = classic_cached,
+     .act = request_classic,
+     .releases = true},
     {.name = "classic grow after oversize release",
-     .conf = "expandable_segments:False,max_split_size_mb:21", .set_up = classic_cached,
-     .act = request_classic, .releases = true},
+     .conf = "expandable_segments:False,max_split_size_mb:21",
+     .set_up = classic_cached,
+     .act = request_classic,
+     .releases = true},
     {.name = "classic garbage collection",
      .conf = "expandable_segments:False,garbage_collection_threshold:0.3",
-     .set_up = classic_garbage, .act = request_garbage, .releases = true},
-    {.name = "classic gives way", .set_up = both_kinds, .act = request_other_kind,
+     .set_up = classic_garbage,
+     .act = request_garbage,
      .releases = true},
-    {.name = "extents give way", .set_up = both_kinds_reversed, .act = request_other_kind,
+    {.name = "classic gives way",
+     .set_up = both_kinds,
+     .act = request_other_kind,
      .releases = true},
-    {.name = "uncached request", .conf = "backend:cudaMalloc", .set_up = one_block,
+    {.name = "extents give way",
+     .set_up = both_kinds_reversed,
+     .act = request_other_kind,
+     .releases = true},
+    {.name = "uncached request",
+     .conf = "backend:cudaMalloc",
+     .set_up = one_block,
      .act = request_large},
     {.name = "uncached free", .conf = "backend:cudaMalloc", .set_up = cached, .act = free_first},
     {.name = "trim", .set_up = cached, .act = trim_to_half, .releases = true},
     {.name = "empty cache", .set_up = cached, .act = empty, .releases = true},
-    {.name = "empty cache of both kinds", .set_up = cached_of_both_kinds, .act = empty,
+    {.name = "empty cache of both kinds",
+     .set_up = cached_of_both_kinds,
+     .act = empty,
      .releases = true},
     {.name = "wait for another stream", .set_up = two_streams, .act = request_on_second},
     {.name = "look at another stream", .set_up = two_streams, .act = request_small_on_second},

@@ -4,8 +4,8 @@
  *   model_alloc [STEPS [SEED]]        or XSEG_MODEL_STEPS, XSEG_MODEL_SEED; the policy is ALLOC_CONF
  *
  * Checked at once: no two live blocks overlap, no block is smaller than the request, its alignment,
- * its sizes, its data when it is freed, and that no stream is given memory that another stream's
- * queued work may still use. Checked every XSEG_MODEL_CHECK steps (default 64), and after every step
+ * its sizes, its data when it is freed, and that no stream comes to its work on memory that another
+ * stream's queued work may still use. Checked every XSEG_MODEL_CHECK steps (default 64), and after every step
  * that changes the policy, a limit or the cache: all statistics against the model's sums and against
  * what the simulated driver holds, the library's own invariants, and that the driver was not misused.
  */
@@ -20,11 +20,11 @@
 static struct {
     uint64_t step;
     uint64_t check_every;
-    size_t target;       /* live bytes that the present phase tends to */
-    size_t limit;        /* as set */
-    size_t most;         /* that may be reserved: the limit, or what was reserved before it was set */
-    bool expandable;     /* new requests come from extents */
-    bool caches;         /* not backend:cudaMalloc */
+    size_t target;   /* live bytes that the present phase tends to */
+    size_t limit;    /* as set */
+    size_t most;     /* that may be reserved: the limit, or what was reserved before it was set */
+    bool expandable; /* new requests come from extents */
+    bool caches;     /* not backend:cudaMalloc */
     bool policy_may_change;
     size_t granule;
     uint64_t allocs, frees, refusals;
@@ -43,7 +43,7 @@ static size_t log_uniform(unsigned least_log2, unsigned most_log2)
 static size_t random_size(void)
 {
     static const size_t layers[] = {
-        512,     4096,           65536,          786432,          XS_MIB,     1049088,
+        512,     4096,           65536,          786432,          XS_MIB,      1049088,
         2097152, 2 * XS_MIB + 1, 3 * XS_MIB / 2, 8 * XS_MIB + 24, 12 * XS_MIB, 32 * XS_MIB,
     };
     const uint64_t kind = random_below(100);
@@ -68,6 +68,7 @@ static void check_all(void)
     run.most = xs_max(run.limit, s.reserved_bytes.current);
     run.peak_reserved = xs_max(run.peak_reserved, s.reserved_bytes.current);
     xt_check();
+    streams_check_orders();
     if (run.caches)
         XT_EQUAL(xt_live().used_bytes, s.reserved_bytes.current);
 }
@@ -196,8 +197,8 @@ static void step_configure(void)
     if (!run.policy_may_change)
         return;
     run.expandable = random_below(2);
-    XT_OK(xseg_configure(run.expandable ? "expandable_segments:True"
-                                        : "expandable_segments:False"));
+    XT_OK(
+        xseg_configure(run.expandable ? "expandable_segments:True" : "expandable_segments:False"));
     check_all();
 }
 
@@ -247,9 +248,9 @@ static const struct {
     unsigned share;
     void (*step)(void);
 } kinds[] = {
-    {800, step_use},   {300, step_advance}, {60, step_synchronize}, {10, step_empty},
-    {10, step_trim},   {4, step_configure}, {6, step_limit},        {20, step_refused_free},
-    {4, step_info},    {5, step_phase},
+    {800, step_use}, {300, step_advance}, {60, step_synchronize}, {10, step_empty},
+    {10, step_trim}, {4, step_configure}, {6, step_limit},        {20, step_refused_free},
+    {4, step_info},  {5, step_phase},
 };
 
 static void step(void)

@@ -1,6 +1,7 @@
 /*
  * Streams whose work the model advances by hand, and freed memory that their queued work may still
- * use: no other stream may be given it before that work has run. Not thread-safe.
+ * use: another stream that is given it must not come to its own work before that work has run. It may
+ * have run already, or the stream has been made to wait for it. Not thread-safe.
  */
 #ifndef XS_TEST_MODEL_STREAMS_H
 #define XS_TEST_MODEL_STREAMS_H
@@ -91,12 +92,40 @@ static inline void streams_freed(unsigned stream, uintptr_t va, size_t bytes)
     streams.ghost[streams.ghosts++] = ghost;
 }
 
-/* The stream was given the memory: no other one may still be at work on it. */
+/* Host functions, each at its place in a stream. */
+static struct order {
+    unsigned stream; /* whose work */
+    uint64_t seq;    /* must have run so far by then */
+    bool broken;
+} orders[4096];
+static unsigned next_order;
+
+static void look_at_order(void *data)
+{
+    struct order *order = data;
+    order->broken |= streams.done[order->stream] < order->seq;
+}
+
+static inline void streams_check_orders(void)
+{
+    for (size_t i = 0; i < XS_COUNT_OF(orders); i++)
+        if (orders[i].broken)
+            XT_FAIL("a stream came to its work on memory that stream %u was still using",
+                    orders[i].stream);
+}
+
+/* The stream's further work may use the memory: no other one may be at work on it by then. */
 static inline void streams_check_given(unsigned stream, uintptr_t va, size_t bytes)
 {
     for (size_t i = 0; i < streams.ghosts; i++) {
         const struct ghost *ghost = &streams.ghost[i];
-        if (ghost->stream != stream && ghost->va < va + bytes && va < ghost->end && !is_over(ghost))
+        if (ghost->stream == stream || ghost->va >= va + bytes || va >= ghost->end ||
+            is_over(ghost))
+            continue;
+        struct order *order = &orders[next_order++ % XS_COUNT_OF(orders)];
+        *order = (struct order){.stream = ghost->stream, .seq = ghost->seq};
+        XT_CU(cu.cuLaunchHostFunc(streams.handle[stream], look_at_order, order));
+        if (order->broken)
             XT_FAIL("stream %u was given %#zx + %zu, which stream %u is still using", stream,
                     (size_t)va, bytes, ghost->stream);
     }

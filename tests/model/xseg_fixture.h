@@ -144,6 +144,13 @@ static inline void xt_drop_context(int device)
     XT_CU(cu.cuDevicePrimaryCtxRelease_v2(device));
 }
 
+static inline bool xt_has_context(void)
+{
+    xs_cu_context context = NULL;
+    XT_CU(cu.cuCtxGetCurrent(&context));
+    return context != NULL;
+}
+
 static inline xs_cu_stream xt_new_stream(void)
 {
     xs_cu_stream stream;
@@ -169,8 +176,7 @@ static inline size_t xt_reserved(void)
 static inline uint64_t xt_driver_ops(void)
 {
     const struct xseg_stats s = xt_stats(0);
-    return s.driver_create + s.driver_release + s.driver_map + s.driver_unmap +
-           s.driver_set_access;
+    return s.driver_create + s.driver_release + s.driver_map + s.driver_unmap + s.driver_set_access;
 }
 
 static inline void *xt_try(size_t bytes, xs_cu_stream stream)

@@ -36,6 +36,8 @@ static void report_in_child(void)
     running->body();
     xt_check_violations();
     XT_OK(xseg_shutdown());
+    if (xt_has_context()) /* the body's, on device 0 */
+        xt_drop_context(0);
     xt_check_nothing_left();
 }
 
@@ -50,7 +52,13 @@ static void run_report(void **state)
 /* A case: its name, the body, and the environment it runs in. */
 #define REPORT(name, body, ...)                                                                    \
     {                                                                                              \
-        name, run_report, NULL, NULL, &(struct report) { name, body, { __VA_ARGS__ } }             \
+        name, run_report, NULL, NULL, &(struct report)                                             \
+        {                                                                                          \
+            name, body,                                                                            \
+            {                                                                                      \
+                __VA_ARGS__                                                                        \
+            }                                                                                      \
+        }                                                                                          \
     }
 
 #define CLASSIC "ALLOC_CONF=expandable_segments:False"

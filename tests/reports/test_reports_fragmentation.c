@@ -153,7 +153,6 @@ static void swarm(double most)
     XT_AT_MOST(xt_reserved(), (size_t)(most * SWARM * (double)bytes));
     for (unsigned i = 0; i < SWARM; i++)
         xt_free(p[i]);
-    xt_drop_context(0);
 }
 
 static void r05_extents(void)

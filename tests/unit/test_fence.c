@@ -229,20 +229,6 @@ static void stream_needs_no_fence_behind_a_context_fence(void **state)
     assert_int_equal(xs_driver_calls(XS_CALL_event_record), calls + 1);
 }
 
-static void context_fence_is_recorded_once_for_what_was_freed(void **state)
-{
-    (void)state;
-    queue_work(handles[0], 1);
-    free_on(s[0]);
-    record_context();
-    record_context();
-    record_context();
-    assert_int_equal(fences.pending_count, 1);
-    free_on(s[0]);
-    record_context();
-    assert_int_equal(fences.pending_count, 2);
-}
-
 /* ---- waiting ------------------------------------------------------------------------------------ */
 
 static void wait_is_for_the_oldest_alone(void **state)
@@ -487,7 +473,6 @@ int main(void)
         FENCE_TEST(context_fence_covers_a_destroyed_stream),
         FENCE_TEST(passed_context_fence_takes_older_fences_along),
         FENCE_TEST(stream_needs_no_fence_behind_a_context_fence),
-        FENCE_TEST(context_fence_is_recorded_once_for_what_was_freed),
         FENCE_TEST(wait_is_for_the_oldest_alone),
         FENCE_TEST(stream_can_wait_for_the_context_on_the_gpu),
         FENCE_TEST(failure_to_wait_on_a_stream_promises_nothing),

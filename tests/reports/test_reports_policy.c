@@ -1,0 +1,155 @@
+/* Reports R22 to R28 and R94: what a policy string does to memory. */
+#include "report_fixture.h"
+
+/* ---- R25: extents are switched off and on at run time ----------------------------------------- */
+
+static void r25(void)
+{
+    XT_OK(xseg_configure("expandable_segments:True"));
+    void *p = xt_alloc(64 * XS_MIB);
+    XT_EQUAL(xt_live().allocs, 0);
+    XT_OK(xseg_configure("expandable_segments:False"));
+    void *q = xt_alloc(64 * XS_MIB);
+    XT_EQUAL(xt_live().alloc_bytes, 64 * XS_MIB);
+    xt_free(p);
+    void *r = xt_alloc(64 * XS_MIB);
+    XT_EQUAL(xt_live().alloc_bytes, 128 * XS_MIB); /* not from p's memory */
+    XT_CHECK(r != p);
+    xt_check();
+    XT_OK(xseg_configure("expandable_segments:True"));
+    void *s = xt_alloc(64 * XS_MIB);
+    XT_EQUAL(xt_reserved(), 192 * XS_MIB); /* from p's */
+    xt_free(q);
+    xt_free(r);
+    xt_free(s);
+    XT_OK(xseg_empty_cache(0));
+    XT_EQUAL(xt_reserved(), 0);
+    XT_EQUAL(xt_live().used_bytes, 0);
+}
+
+/* ---- R26: max_split_size_mb below the least --------------------------------------------------- */
+
+static void refused(const char *conf, const char *why)
+{
+    XT_EQUAL(xseg_configure(conf), XSEG_ERROR_CONFIG);
+    text_says(why);
+}
+
+static void r26(void)
+{
+    refused("max_split_size_mb:5", "max_split_size_mb");
+    text_says("20");
+    refused("max_split_size_mb:19", "max_split_size_mb");
+    text_says("20");
+    XT_OK(xseg_configure("max_split_size_mb:20"));
+    set_limit(100 * XS_MIB);
+    must_not_fit(110 * XS_MIB);
+    text_does_not_say("max_split_size_mb");
+}
+
+/* ---- R27: refused before the driver is asked -------------------------------------------------- */
+
+static uint64_t driver_requests(void)
+{
+    return sim.calls("cuMemCreate") + sim.calls("cuMemAlloc_v2") + sim.calls("cuMemAddressReserve");
+}
+
+static void r27(void)
+{
+    void *p[8];
+    for (unsigned i = 0; i < 8; i++)
+        p[i] = must_fit(256 * XS_MIB);
+    const uint64_t calls = driver_requests();
+    must_not_fit(256 * XS_MIB);
+    XT_EQUAL(driver_requests(), calls);
+    xt_free(p[2]);
+    xt_free(p[5]);
+    p[2] = must_fit(512 * XS_MIB); /* cached memory counts as free */
+    xt_free(p[2]);
+    p[2] = must_fit(256 * XS_MIB);
+    p[5] = must_fit(256 * XS_MIB);
+    for (unsigned i = 0; i < 8; i++)
+        xt_free(p[i]);
+}
+
+/* ---- R28: no caching -------------------------------------------------------------------------- */
+
+static void r28(void)
+{
+    static const size_t sizes[] = {1, 512, 513, 1000003, 2 * XS_MIB, 30 * XS_MIB + 8};
+    for (size_t i = 0; i < XS_COUNT_OF(sizes); i++) {
+        void *p = xt_alloc(sizes[i]);
+        XT_EQUAL(sim.calls("cuMemAlloc_v2"), i + 1);
+        XT_EQUAL(xt_live().alloc_bytes, sizes[i]);
+        XT_EQUAL(xt_block_bytes(p), sizes[i]);
+        xt_check();
+        xt_free(p);
+        XT_EQUAL(sim.calls("cuMemFree_v2"), i + 1);
+        XT_EQUAL(xt_live().allocs, 0);
+        XT_EQUAL(xt_reserved(), 0);
+    }
+    XT_EQUAL(sim.calls("cuMemCreate"), 0);
+}
+
+/* ---- R22: rounding at the edges of its slots -------------------------------------------------- */
+
+static void rounds(size_t bytes, size_t block)
+{
+    void *p = xt_alloc(bytes);
+    XT_EQUAL(xt_block_bytes(p), block);
+    xt_free(p);
+}
+
+static void r22(void)
+{
+    rounds(514 * XS_MIB, 768 * XS_MIB);
+    XT_OK(xseg_configure("roundup_power2_divisions:[>:1]"));
+    rounds(514 * XS_MIB, 514 * XS_MIB); /* 1 rounds nothing */
+    XT_OK(xseg_configure("roundup_power2_divisions:[256:2,512:4,1024:8,>:2]"));
+    rounds(256 * XS_MIB, 256 * XS_MIB);
+    rounds(256 * XS_MIB + 1, 384 * XS_MIB);
+    rounds(512 * XS_MIB - 1, 512 * XS_MIB);
+    rounds(512 * XS_MIB + 1, 640 * XS_MIB);
+    rounds(1024 * XS_MIB + 1, 1152 * XS_MIB);
+    rounds(2048 * XS_MIB + 1, 3072 * XS_MIB);
+    XT_OK(
+        xseg_configure("expandable_segments:True")); /* a string that does not name it resets it */
+    rounds(514 * XS_MIB, 514 * XS_MIB);
+    refused("roundup_power2_divisions:3", "3");
+}
+
+/* ---- R94: never a block smaller than the request ---------------------------------------------- */
+
+static void r94(void)
+{
+    xt_free(xt_alloc(150 * XS_MIB));
+    void *p = xt_alloc(200 * XS_MIB);
+    XT_AT_MOST(200 * XS_MIB, xt_block_bytes(p));
+    char *bytes = p;
+    bytes[0] = bytes[200 * XS_MIB - 1] = 1; /* mapped to its end */
+    xt_check();
+    xt_free(p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        REPORT("R22: rounding to divisions of a power of two", r22,
+               "ALLOC_CONF=roundup_power2_divisions:2"),
+        REPORT("R25: memory comes from what is switched on when it is asked for", r25),
+        REPORT("R26: max_split_size_mb below 20 is refused in words", r26),
+        REPORT("R27: above the fraction no driver call is made", r27, "XSEG_SIM_CAPACITY=4G",
+               "ALLOC_CONF=per_process_memory_fraction:0.5,throw_on_cudamalloc_oom:True"),
+        REPORT("R27: the same in classic mode", r27, "XSEG_SIM_CAPACITY=4G",
+               "ALLOC_CONF=per_process_memory_fraction:0.5,throw_on_cudamalloc_oom:True,"
+               "expandable_segments:False"),
+        REPORT("R28: without caching every request reaches the driver as it is", r28,
+               "ALLOC_CONF=backend:cudaMalloc"),
+        REPORT("R94: a larger request never gets the smaller block", r94),
+        REPORT("R94: the same in classic mode", r94, CLASSIC),
+        REPORT("R94: the same with coarse rounding", r94, "ALLOC_CONF=roundup_power2_divisions:2"),
+        REPORT("R94: the same with rounding by slots", r94,
+               "ALLOC_CONF=roundup_power2_divisions:[64:8,128:2,>:4],expandable_segments:False"),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

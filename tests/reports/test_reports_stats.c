@@ -1,0 +1,207 @@
+/* Reports R74, R87, R90 and R92: what the figures say, and when they must not change. */
+#include <pthread.h>
+
+#include "../model/model_random.h"
+#include "report_fixture.h"
+
+/* ---- R74: pointers that are not live ---------------------------------------------------------- */
+
+static void unknown(void *p)
+{
+    const struct xseg_stats before = xt_stats(0);
+    size_t bytes = 12345;
+    XT_EQUAL(xseg_free(p), XSEG_ERROR_UNKNOWN_POINTER);
+    XT_EQUAL(xseg_pointer_sizes(p, &bytes, NULL), XSEG_ERROR_UNKNOWN_POINTER);
+    XT_EQUAL(bytes, 12345);
+    const struct xseg_stats after = xt_stats(0);
+    XT_EQUAL(after.requested_bytes.current, before.requested_bytes.current);
+    XT_EQUAL(after.allocated_bytes.freed, before.allocated_bytes.freed);
+    XT_EQUAL(after.reserved_bytes.current, before.reserved_bytes.current);
+    xt_check();
+}
+
+static void r74(void)
+{
+    int on_stack;
+    unknown(&on_stack); /* before the first use, too */
+    char *p = xt_alloc(3 * XS_MIB), *q = xt_alloc(1000);
+    xs_cu_ptr foreign;
+    xt_make_context(0);
+    XT_CU(cu.cuMemAlloc_v2(&foreign, XS_MIB));
+    XT_EQUAL(xseg_free((void *)(uintptr_t)foreign), XSEG_ERROR_UNKNOWN_POINTER);
+    XT_CU(cu.cuMemFree_v2(foreign));
+    unknown(&on_stack);
+    unknown(p + 1);
+    unknown(p + 512);
+    unknown(p + 2 * XS_MIB);
+    unknown(p - 512);
+    unknown((void *)(uintptr_t)1);
+    unknown((void *)UINTPTR_MAX);
+    xt_free(p);
+    unknown(p);
+    unknown(p);
+    xt_free(q);
+    unknown(q);
+    XT_OK(xseg_free(NULL));
+    XT_EQUAL(xt_stats(0).allocations.current, 0);
+}
+
+#define THREADS 8
+#define ROUNDS  2000
+
+static _Atomic(void *) shared[64];
+
+/* Threads free each other's blocks, and now and then one that is free already. */
+static void *random_work(void *seed)
+{
+    uint64_t state = *(uint64_t *)seed;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        _Atomic(void *) *slot = &shared[state >> 58];
+        void *p = NULL;
+        if (!xseg_malloc(&p, 1 + (state >> 40) % (4 * XS_MIB), 0, NULL))
+            p = atomic_exchange(slot, p);
+        if (p && xseg_free(p))
+            XT_FAIL("a live block was refused: %s", xseg_last_error());
+        if (i % 500 == 0)
+            XT_OK(xseg_empty_cache(0));
+        if (i % 100 == 0)
+            xt_stats(0);
+    }
+    return NULL;
+}
+
+static void r74_threads(void)
+{
+    pthread_t thread[THREADS];
+    uint64_t seed[THREADS];
+    for (unsigned i = 0; i < THREADS; i++) {
+        seed[i] = i * 7919 + 1;
+        XT_EQUAL(pthread_create(&thread[i], NULL, random_work, &seed[i]), 0);
+    }
+    for (unsigned i = 0; i < THREADS; i++)
+        pthread_join(thread[i], NULL);
+    xt_check();
+    for (unsigned i = 0; i < XS_COUNT_OF(shared); i++)
+        xt_free(atomic_load(&shared[i]));
+    xt_check();
+    const struct xseg_stats s = xt_stats(0);
+    XT_EQUAL(s.allocations.current, 0);
+    XT_EQUAL(s.requested_bytes.current, 0);
+    XT_EQUAL(s.allocated_bytes.current, 0);
+    XT_EQUAL(s.allocated_bytes.allocated, s.allocated_bytes.freed);
+    XT_EQUAL(s.allocations.allocated, (uint64_t)THREADS * ROUNDS);
+}
+
+/* ---- R87: resetting --------------------------------------------------------------------------- */
+
+static void r87(void)
+{
+    void *p = xt_alloc(30 * XS_MIB);
+    xt_free(xt_alloc(50 * XS_MIB));
+    XT_OK(xseg_reset_peaks(0));
+    struct xseg_stats s = xt_stats(0);
+    XT_EQUAL(s.allocated_bytes.current, 30 * XS_MIB);
+    XT_EQUAL(s.allocated_bytes.peak, 30 * XS_MIB);
+    XT_EQUAL(s.allocations.allocated, 2);
+    XT_EQUAL(s.allocations.freed, 1);
+    xt_free(xt_alloc(10 * XS_MIB));
+    s = xt_stats(0);
+    XT_EQUAL(s.allocated_bytes.peak, 40 * XS_MIB);
+    XT_EQUAL(s.requested_bytes.peak, 40 * XS_MIB);
+    XT_EQUAL(s.allocations.allocated, 3);
+    XT_EQUAL(s.allocated_bytes.allocated, 90 * XS_MIB);
+    XT_EQUAL(s.allocated_bytes.freed, 60 * XS_MIB);
+    XT_OK(xseg_reset_totals(0));
+    s = xt_stats(0);
+    XT_EQUAL(s.allocated_bytes.current, 30 * XS_MIB);
+    XT_EQUAL(s.allocated_bytes.peak, 40 * XS_MIB);
+    XT_EQUAL(s.allocated_bytes.allocated, 0);
+    XT_EQUAL(s.allocations.freed, 0);
+    XT_EQUAL(s.rung_create, 0);
+    XT_EQUAL(s.driver_create, 0);
+    xt_check();
+    xt_free(p);
+}
+
+/* ---- R90: requested, allocated, active, reserved ---------------------------------------------- */
+
+static void rounded(size_t bytes, size_t block)
+{
+    void *p[1000];
+    for (unsigned i = 0; i < 1000; i++) {
+        p[i] = xt_alloc(bytes);
+        const struct xseg_stats s = xt_stats(0);
+        XT_EQUAL(s.requested_bytes.current, (i + 1) * bytes);
+        XT_EQUAL(s.allocated_bytes.current, (i + 1) * block);
+        XT_EQUAL(s.active_bytes.current, (i + 1) * block);
+        xt_check_stats(&s);
+    }
+    for (unsigned i = 0; i < 1000; i++)
+        xt_free(p[i]);
+    const struct xseg_stats s = xt_stats(0);
+    xt_check_stats(&s);
+    XT_EQUAL(s.requested_bytes.current, 0);
+    XT_EQUAL(s.reserved_bytes.current, s.cached_bytes.current);
+}
+
+static void r90(void)
+{
+    rounded(513, 1024);
+}
+
+static void r90_divisions(void)
+{
+    rounded(1300, 1536);
+    rounded(513, 1024);
+}
+
+/* ---- R92: looking is free --------------------------------------------------------------------- */
+
+static void nothing_made(void)
+{
+    const struct xs_sim_live live = xt_live();
+    XT_EQUAL(live.contexts, 0);
+    XT_EQUAL(live.used_bytes, 0);
+    XT_EQUAL(live.reservations, 0);
+}
+
+static void r92(void)
+{
+    const struct xseg_stats s = xt_stats(0), current = xt_stats(0);
+    XT_EQUAL(s.reserved_bytes.current, 0);
+    XT_EQUAL(s.limit_bytes, UINT64_MAX);
+    XT_EQUAL(current.device, 0);
+    nothing_made();
+    XT_OK(xseg_reset_peaks(0));
+    XT_OK(xseg_reset_totals(0));
+    XT_OK(xseg_empty_cache(XSEG_CURRENT_DEVICE));
+    XT_OK(xseg_trim(0, 0));
+    XT_OK(xseg_free(NULL));
+    void *p = &p;
+    XT_OK(xseg_malloc(&p, 0, 0, NULL));
+    XT_CHECK(p == NULL);
+    XT_OK(xseg_configure("expandable_segments:True"));
+    nothing_made();
+    XT_OK(xseg_set_limit(0, XS_GIB));
+    nothing_made();
+    xt_free(xt_alloc(1));
+    XT_EQUAL(xt_live().contexts, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        REPORT("R74: double, foreign and inner pointers are refused and change nothing", r74),
+        REPORT("R74: the same in classic mode", r74, CLASSIC),
+        REPORT("R74: threads that free each other's blocks", r74_threads),
+        REPORT("R74: threads that free each other's blocks, classic", r74_threads, CLASSIC),
+        REPORT("R87: resetting peaks leaves current values and counts", r87),
+        REPORT("R90: requested and rounded bytes are told apart", r90),
+        REPORT("R90: the same in classic mode", r90, CLASSIC),
+        REPORT("R90: the same with divisions", r90_divisions,
+               "ALLOC_CONF=roundup_power2_divisions:[1:4,>:4]"),
+        REPORT("R92: looking before the first use creates nothing", r92),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
