@@ -21,9 +21,9 @@ size_t xs_meta_bytes(void);
  * xs_slab_destroy(), so a stale pointer to a record always points to a record of the same kind. */
 struct xs_slab {
     size_t record_bytes;
-    size_t kept_bytes; /* at a record's beginning: never written by the slab once the record exists */
-    void *free;   /* linked through each record's first word that is not kept */
-    void *chunks; /* linked through each chunk's first word */
+    size_t kept_bytes; /* at a record's beginning: the slab never writes them once it exists */
+    void *free;        /* linked through each record's first word that is not kept */
+    void *chunks;      /* linked through each chunk's first word */
     size_t free_count;
     size_t unused_in_chunk;
     size_t live;

@@ -21,7 +21,8 @@ static void thread_exit(void *arg)
     for (unsigned i = 0; i < XS_THREAD_SLOT_COUNT; i++)
         if (t->slot[i].data)
             xs_meta_unmap(t->slot[i].data, t->slot[i].bytes);
-    xs_thread_current = NULL; /* a later destructor of this thread may call in again: it gets a new record */
+    /* A later destructor of this thread may call in again: it gets a new record. */
+    xs_thread_current = NULL;
     xs_meta_unmap(t, sizeof(*t));
 }
 

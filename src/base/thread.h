@@ -14,8 +14,8 @@ enum xs_thread_slot { XS_THREAD_SLOT_DRIVER_ERROR, XS_THREAD_SLOT_COUNT };
 #define XS_DEVICE_LIMIT 64
 
 struct xs_thread {
-    unsigned held_ranks; /* bit set of enum xs_rank; debug builds only */
-    uint64_t id;         /* unique, never reused; 1, 2, ... */
+    unsigned held_ranks;                     /* bit set of enum xs_rank; debug builds only */
+    uint64_t id;                             /* unique, never reused; 1, 2, ... */
     struct xs_cache *cache[XS_DEVICE_LIMIT]; /* the thread's block caches, by device ordinal */
     char error_text[XS_ERROR_TEXT_BYTES];
     struct {

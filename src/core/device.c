@@ -75,7 +75,8 @@ enum xseg_result xs_device_open(struct xs_device *dev, int ordinal, const struct
     enum xseg_result e = xs_caps_query(ordinal, &dev->caps);
     if (e)
         return e;
-    xs_slab_init_keeping(&dev->records, sizeof(struct xs_block), sizeof(struct xs_addr_node));
+    xs_slab_init_keeping(&dev->records, xs_round_up(sizeof(struct xs_block), XS_CACHE_LINE),
+                         sizeof(struct xs_addr_node));
     xs_slab_init(&dev->uses, sizeof(struct xs_use));
     dev->depot = xs_meta_map(sizeof(*dev->depot));
     if (!init_heaps(dev) || !dev->depot || !xs_addr_map_init(&dev->addresses)) {

@@ -149,13 +149,15 @@ static bool use_movable(struct xs_growth *g, struct part *part, size_t missing, 
 }
 
 /* A program that hardly frees anything, as when it loads its weights, gets its memory in the largest pieces
- * that fit: nothing suggests that they will ever be cut up, and each handle costs the same. */
+ * that fit: nothing suggests that they will ever be cut up, and each handle costs the same. Not under a limit,
+ * where every byte may count in the end. */
 #define LARGE_REQUEST (64 * XS_MIB)
 #define ACCUMULATES 10 /* one byte in so many came back */
 
 static bool only_accumulates(const struct xs_growth *g)
 {
-    return g->new_bytes >= LARGE_REQUEST && g->dev->came_back * ACCUMULATES <= g->dev->went_out;
+    return g->new_bytes >= LARGE_REQUEST && g->dev->limit_bytes == SIZE_MAX &&
+           g->dev->came_back * ACCUMULATES <= g->dev->went_out;
 }
 
 /* How large a new extent is: see docs/design.md "Extent size follows the request". */
@@ -167,7 +169,7 @@ static size_t fresh_size(const struct xs_growth *g, size_t missing, size_t room,
     size_t bytes = xs_max(granule, g->new_bytes / dev->policy.extent_share);
     bool tight = headroom < (reserved + g->fresh_bytes + headroom) / 4;
     if (!tight && only_accumulates(g))
-        bytes = missing;
+        bytes = xs_max(2 * missing, bytes); /* the next request finds the rest */
     else if (!tight)
         bytes = xs_max(bytes, (size_t)((double)reserved * dev->policy.extent_ahead));
     bytes = xs_min(xs_max(bytes, dev->policy.extent_min), dev->policy.extent_max);

@@ -29,7 +29,8 @@ enum xs_block_state {
     XS_BLOCK_BUSY
 };
 
-/* The first cache line is all that a cached allocation or free touches. */
+/* Three cache lines: the first is all that a cached allocation or free touches, and the second what finding,
+ * cutting and joining blocks needs besides. */
 struct xs_block {
     struct xs_addr_node addr; /* LIVE and CACHED: its place in the address map */
     _Atomic uint8_t state;    /* enum xs_block_state; LIVE <-> CACHED without the HEAP lock */
@@ -39,16 +40,19 @@ struct xs_block {
     uint64_t key;             /* LIVE and CACHED: size and stream, see cache/cache.h */
     size_t requested;         /* LIVE: bytes that were asked for */
     struct xs_block *next_cached; /* CACHED: the next one in its bin */
-    uint64_t stamp;           /* FREE and CACHED: epoch of the latest free in it */
+    uint64_t stamp;               /* FREE and CACHED: epoch of the latest free in it */
+    struct xs_stream *stream; /* LIVE and CACHED: allocated for it. FREE: freed on it; NULL: idle */
 
     struct xs_tree_node node; /* size and va of the block; FREE: its place in a tree */
     struct xs_list by_addr;   /* neighbours in the segment */
-    struct xs_list link;      /* HOLE: among the heap's holes; BUSY: in the plan */
     struct xs_segment *segment;
     struct xs_heap *heap;
-    struct xs_stream *stream; /* LIVE: allocated for it. FREE: freed on it; NULL: idle */
-    struct xs_use *uses;      /* LIVE and WAITING: other streams that use it */
+
+    struct xs_list link; /* HOLE: among the heap's holes; WAITING: among those; BUSY: in the plan */
+    struct xs_use *uses; /* LIVE and WAITING: other streams that use it */
 };
+
+_Static_assert(offsetof(struct xs_block, node) == XS_CACHE_LINE, "the hot fields fill one cache line");
 
 static inline enum xs_block_state xs_block_state_of(const struct xs_block *block)
 {

@@ -33,7 +33,7 @@ static bool forbids(const struct xs_sim_capture *capture)
 xs_cu_result xs_sim_capture_forbids(void)
 {
     xs_cu_result result = XS_CUDA_SUCCESS;
-    XS_LIST_FOR_EACH (node, &xs_sim.captures) {
+    XS_LIST_FOR_EACH(node, &xs_sim.captures) {
         struct xs_sim_capture *capture = (struct xs_sim_capture *)node;
         if (forbids(capture))
             result = xs_sim_capture_break(capture, XS_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
@@ -45,7 +45,7 @@ xs_cu_result xs_sim_capture_forbids(void)
 xs_cu_result xs_sim_capture_forbids_in(const struct xs_sim_context *ctx)
 {
     xs_cu_result result = XS_CUDA_SUCCESS;
-    XS_LIST_FOR_EACH (node, &xs_sim.captures) {
+    XS_LIST_FOR_EACH(node, &xs_sim.captures) {
         struct xs_sim_capture *capture = (struct xs_sim_capture *)node;
         if (capture->origin->ctx == ctx)
             result = xs_sim_capture_break(capture, XS_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
@@ -82,7 +82,7 @@ xs_cu_result xs_sim_capture_record(struct xs_sim_capture *capture, struct xs_sim
 
 struct xs_sim_capture *xs_sim_capture_by_id(unsigned long long id)
 {
-    XS_LIST_FOR_EACH (node, &xs_sim.captures)
+    XS_LIST_FOR_EACH(node, &xs_sim.captures)
         if (((struct xs_sim_capture *)node)->id == id)
             return (struct xs_sim_capture *)node;
     return NULL;
@@ -115,7 +115,7 @@ void xs_sim_capture_leave(struct xs_sim_queue *queue)
 
 void xs_sim_capture_drop_all(const struct xs_sim_context *ctx)
 {
-    XS_LIST_FOR_EACH_SAFE (node, &xs_sim.captures)
+    XS_LIST_FOR_EACH_SAFE(node, &xs_sim.captures)
         if (((struct xs_sim_capture *)node)->origin->ctx == ctx)
             discard((struct xs_sim_capture *)node);
 }

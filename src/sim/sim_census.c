@@ -16,7 +16,7 @@ static void count_extents(struct xs_sim_live *live)
         live->handles++;
         live->handle_bytes += extent->bytes;
     }
-    XS_LIST_FOR_EACH (node, &xs_sim.mappings)
+    XS_LIST_FOR_EACH(node, &xs_sim.mappings)
         live->mappings += !((struct xs_sim_mapping *)node)->extent->for_alloc;
 }
 
@@ -78,7 +78,7 @@ static uint64_t digest_extents(void)
 static uint64_t digest_mappings(void)
 {
     uint64_t sum = 0;
-    XS_LIST_FOR_EACH (node, &xs_sim.mappings) {
+    XS_LIST_FOR_EACH(node, &xs_sim.mappings) {
         const struct xs_sim_mapping *mapping = (struct xs_sim_mapping *)node;
         uint64_t h = mix(mapping->va, xs_sim_extent_handle(mapping->extent));
         for (size_t i = 0; i < xs_sim.config.devices; i++)

@@ -55,7 +55,7 @@ xs_cu_result xs_sim_do_cuGraphExecDestroy(xs_cu_graph_exec handle)
 static void submit_copies(struct xs_sim_queue *queue, const struct xs_sim_graph *graph,
                           xs_cu_result *result)
 {
-    XS_LIST_FOR_EACH (node, &graph->items)
+    XS_LIST_FOR_EACH(node, &graph->items)
         if (*result == XS_CUDA_SUCCESS)
             *result = xs_sim_stream_submit(queue, xs_sim_item_clone((struct xs_sim_item *)node));
 }
@@ -73,7 +73,7 @@ xs_cu_result xs_sim_do_cuGraphInstantiateWithFlags(xs_cu_graph_exec *exec, xs_cu
     struct xs_sim_graph *made = xs_sim_graph_new(true);
     if (!made)
         return XS_CUDA_ERROR_OUT_OF_MEMORY;
-    XS_LIST_FOR_EACH (node, &graph->items)
+    XS_LIST_FOR_EACH(node, &graph->items)
         xs_sim_graph_add(made, xs_sim_item_clone((struct xs_sim_item *)node));
     *exec = (xs_cu_graph_exec)made;
     return XS_CUDA_SUCCESS;

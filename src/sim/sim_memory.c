@@ -114,7 +114,7 @@ static void set_units(struct backing *backing, xs_cu_ptr va, size_t bytes, bool 
 
 static struct backing *find_shared(int device, size_t bytes, xs_cu_ptr *va)
 {
-    XS_LIST_FOR_EACH (node, &xs_sim.backings) {
+    XS_LIST_FOR_EACH(node, &xs_sim.backings) {
         struct backing *backing = (struct backing *)node;
         if (backing->room < units_of(bytes) || backing->extent->device != device)
             continue;

@@ -166,7 +166,7 @@ size_t xs_sim_queue_mark_all(const struct xs_sim_context *ctx, struct xs_sim_mar
 static struct xs_sim_queue *queue_before(const struct xs_sim_mark *mark)
 {
     XS_SIM_FOR_EACH_QUEUE(queue)
-    XS_LIST_FOR_EACH (node, &queue->items) {
+    XS_LIST_FOR_EACH(node, &queue->items) {
         const struct xs_sim_item *item = (struct xs_sim_item *)node;
         if (item->work == XS_SIM_MARK && item->mark == mark)
             return queue;
@@ -207,7 +207,7 @@ void xs_sim_queue_check_unused(xs_cu_ptr va, size_t bytes)
     if (xs_sim.queued_items == 0)
         return;
     XS_SIM_FOR_EACH_QUEUE(queue)
-    XS_LIST_FOR_EACH (node, &queue->items) {
+    XS_LIST_FOR_EACH(node, &queue->items) {
         if (!xs_sim_item_uses((struct xs_sim_item *)node, va, bytes))
             continue;
         xs_sim_misuse(XS_CUDA_SUCCESS,

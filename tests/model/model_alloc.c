@@ -61,6 +61,7 @@ static size_t random_size(void)
 static void check_all(void)
 {
     const struct xseg_stats s = xt_stats(0);
+    xt_check_stats(&s);
     XT_EQUAL(s.requested_bytes.current, model.requested);
     XT_EQUAL(s.allocated_bytes.current, model.allocated);
     XT_EQUAL(s.allocations.current, model.count);
