@@ -23,9 +23,11 @@ struct xs_contestant {
     void (*trim)(void);                             /* gives back what nothing uses */
     bool (*limit)(size_t bytes);                    /* never to hold more */
     bool (*used_on)(void *ptr, xseg_stream stream); /* declares a use on a stream not its own */
+    bool (*vouch)(xseg_stream stream, bool begins); /* a stream was made, or will be destroyed */
 };
 
 extern const struct xs_contestant xs_contestant_xseg;
+extern const struct xs_contestant xs_contestant_xseg_by_id; /* the same, streams not vouched for */
 extern const struct xs_contestant xs_contestant_mem_alloc;
 extern const struct xs_contestant xs_contestant_async;
 extern const struct xs_contestant xs_contestant_glibc; /* the control */

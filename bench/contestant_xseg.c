@@ -54,8 +54,28 @@ static bool used_on(void *ptr, xseg_stream stream)
     return check("xseg_record_stream", xseg_record_stream(ptr, stream));
 }
 
+/* As a framework does that owns its streams; without it each request asks the driver who the stream is. */
+static bool vouch(xseg_stream stream, bool begins)
+{
+    return begins ? check("xseg_stream_register", xseg_stream_register(DEVICE, stream))
+                  : check("xseg_stream_unregister", xseg_stream_unregister(DEVICE, stream));
+}
+
 const struct xs_contestant xs_contestant_xseg = {
     .name = "xseg",
+    .open = open_xseg,
+    .close = close_xseg,
+    .alloc = alloc,
+    .free = free_block,
+    .explain = explain,
+    .trim = trim,
+    .limit = limit,
+    .used_on = used_on,
+    .vouch = vouch,
+};
+
+const struct xs_contestant xs_contestant_xseg_by_id = {
+    .name = "xseg_by_id",
     .open = open_xseg,
     .close = close_xseg,
     .alloc = alloc,

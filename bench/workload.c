@@ -95,6 +95,22 @@ static struct xs_row blank_row(const struct xs_bench *b, const char *bench)
     return row;
 }
 
+bool xs_workload_make_streams(const struct xs_bench *b, xseg_stream *streams, size_t n)
+{
+    if (!xs_gpu_make_streams(b->gpu, streams, n))
+        return false;
+    for (size_t i = 0; b->who->vouch != NULL && i < n; i++)
+        b->who->vouch(streams[i], true);
+    return true;
+}
+
+void xs_workload_end_streams(const struct xs_bench *b, const xseg_stream *streams, size_t n)
+{
+    for (size_t i = 0; b->who->vouch != NULL && i < n; i++)
+        b->who->vouch(streams[i], false);
+    xs_gpu_destroy_streams(b->gpu, streams, n);
+}
+
 struct xs_row xs_workload_row(const struct xs_bench *b, const char *bench, unsigned threads,
                               uint64_t size)
 {

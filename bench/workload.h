@@ -43,6 +43,10 @@ bool xs_workload_is_listed(const char *list, const char *name);
 
 /* ---- for the workloads ----------------------------------------------------------------------- */
 
+/* Streams that the contestant is told of. */
+bool xs_workload_make_streams(const struct xs_bench *b, xseg_stream *streams, size_t n);
+void xs_workload_end_streams(const struct xs_bench *b, const xseg_stream *streams, size_t n);
+
 /* A row for this contestant, with the control measured just now, all else NaN. */
 struct xs_row xs_workload_row(const struct xs_bench *b, const char *bench, unsigned threads,
                               uint64_t size);

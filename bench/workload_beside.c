@@ -153,7 +153,7 @@ bool xs_workload_growbeside(const struct xs_bench *b)
     bool ok = s != NULL && hits != NULL;
     if (!ok)
         xs_bench_fail("no memory for a histogram");
-    ok = ok && xs_gpu_make_streams(b->gpu, s->streams, 2);
+    ok = ok && xs_workload_make_streams(b, s->streams, 2);
     if (ok) {
         s->b = b;
         s->hits = hits;
@@ -163,7 +163,7 @@ bool xs_workload_growbeside(const struct xs_bench *b)
             s->grow_bytes = grow_sizes[i];
             ok = time_beside(s);
         }
-        xs_gpu_destroy_streams(b->gpu, s->streams, 2);
+        xs_workload_end_streams(b, s->streams, 2);
     }
     free(hits);
     free(s);

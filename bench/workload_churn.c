@@ -118,11 +118,11 @@ bool xs_workload_churn(const struct xs_bench *b)
         c->b = b;
         c->steps = steps;
         make_steps(c);
-        ok = xs_gpu_make_streams(b->gpu, &c->stream, 1);
+        ok = xs_workload_make_streams(b, &c->stream, 1);
     }
     if (ok) {
         ok = time_churn(c);
-        xs_gpu_destroy_streams(b->gpu, &c->stream, 1);
+        xs_workload_end_streams(b, &c->stream, 1);
     }
     free(steps);
     free(c);

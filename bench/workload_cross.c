@@ -111,10 +111,10 @@ bool xs_workload_crossstream(const struct xs_bench *b)
     void *word;
     if (b->gpu->mem_alloc(&word, sizeof(uint32_t)) != 0)
         return xs_bench_fail("no device memory for one word");
-    bool ok = xs_gpu_make_streams(b->gpu, c.streams, 2);
+    bool ok = xs_workload_make_streams(b, c.streams, 2);
     if (ok) {
         ok = run_limited(&c, word);
-        xs_gpu_destroy_streams(b->gpu, c.streams, 2);
+        xs_workload_end_streams(b, c.streams, 2);
     }
     b->gpu->mem_free(word);
     return ok;

@@ -99,10 +99,10 @@ bool xs_workload_growth(const struct xs_bench *b)
     bool ok = g.blocks != NULL && g.samples != NULL;
     if (!ok)
         xs_bench_fail("no memory for %zu blocks", total / sizes[0]);
-    ok = ok && xs_gpu_make_streams(b->gpu, &g.stream, 1);
+    ok = ok && xs_workload_make_streams(b, &g.stream, 1);
     if (ok) {
         ok = run_sizes(&g, total);
-        xs_gpu_destroy_streams(b->gpu, &g.stream, 1);
+        xs_workload_end_streams(b, &g.stream, 1);
     }
     free(g.blocks);
     free(g.samples);

@@ -126,11 +126,11 @@ bool xs_workload_handoff(const struct xs_bench *b)
     struct xs_job job = {.n_threads = 2, .ctx = &h, .enter = enter, .run = run, .sample = sample};
     struct xs_timing timing;
     struct xs_row row = xs_workload_row(b, "handoff", 2, h.bytes);
-    if (!xs_gpu_make_streams(b->gpu, &h.stream, 1))
+    if (!xs_workload_make_streams(b, &h.stream, 1))
         return false;
     h.clock_floor = xs_rounds_clock_floor();
     bool ok = xs_rounds_time(&job, &b->plan, &timing);
-    xs_gpu_destroy_streams(b->gpu, &h.stream, 1);
+    xs_workload_end_streams(b, &h.stream, 1);
     if (!ok)
         return false;
     xs_workload_take(&row, &timing);

@@ -67,14 +67,14 @@ bool xs_workload_pair(const struct xs_bench *b)
 {
     struct pairs p = {.b = b};
     size_t only = b->who->only_bytes;
-    if (!xs_gpu_make_streams(b->gpu, p.streams, 1))
+    if (!xs_workload_make_streams(b, p.streams, 1))
         return false;
     bool ok = true;
     for (size_t i = 0; i < (only != 0 ? 1 : XS_BENCH_LENGTH(sizes)) && ok; i++) {
         p.bytes = only != 0 ? only : sizes[i];
         ok = time_pairs(&p, "pair", 1, NULL);
     }
-    xs_gpu_destroy_streams(b->gpu, p.streams, 1);
+    xs_workload_end_streams(b, p.streams, 1);
     return ok;
 }
 
@@ -83,12 +83,12 @@ bool xs_workload_threads(const struct xs_bench *b)
     struct pairs p = {.b = b,
                       .bytes = b->who->only_bytes != 0 ? b->who->only_bytes : THREADS_BYTES};
     double base = 0;
-    if (!xs_gpu_make_streams(b->gpu, p.streams, THREADS_MAX))
+    if (!xs_workload_make_streams(b, p.streams, THREADS_MAX))
         return false;
     bool ok = true;
     for (unsigned n = 1; n <= THREADS_MAX && ok; n *= 2)
         ok = time_pairs(&p, "threads", n, &base);
-    xs_gpu_destroy_streams(b->gpu, p.streams, THREADS_MAX);
+    xs_workload_end_streams(b, p.streams, THREADS_MAX);
     return ok;
 }
 
@@ -96,11 +96,11 @@ bool xs_workload_shared(const struct xs_bench *b)
 {
     struct pairs p = {.b = b,
                       .bytes = b->who->only_bytes != 0 ? b->who->only_bytes : THREADS_BYTES};
-    if (!xs_gpu_make_streams(b->gpu, p.streams, 1))
+    if (!xs_workload_make_streams(b, p.streams, 1))
         return false;
     for (unsigned i = 1; i < SHARED_THREADS; i++)
         p.streams[i] = p.streams[0];
     bool ok = time_pairs(&p, "shared", SHARED_THREADS, NULL);
-    xs_gpu_destroy_streams(b->gpu, p.streams, 1);
+    xs_workload_end_streams(b, p.streams, 1);
     return ok;
 }

@@ -129,10 +129,10 @@ static bool run_trace(struct replay *r)
     snprintf(row.trace, sizeof(row.trace), "%s", r->trace->name);
     xs_row_extra(&row, "events", (double)r->trace->n_events);
     note_live(r);
-    if (!xs_gpu_make_streams(r->b->gpu, r->streams + 1, r->trace->n_streams - 1))
+    if (!xs_workload_make_streams(r->b, r->streams + 1, r->trace->n_streams - 1))
         return false;
     bool ok = time_passes(r, &row);
-    xs_gpu_destroy_streams(r->b->gpu, r->streams + 1, r->trace->n_streams - 1);
+    xs_workload_end_streams(r->b, r->streams + 1, r->trace->n_streams - 1);
     if (ok)
         r->b->emit(r->b->emit_ctx, &row);
     return ok;

@@ -89,21 +89,18 @@ void xs_cache_take_half(struct xs_cache *c, uint64_t key, struct xs_cached_list 
     xs_biased_lock_leave(&c->lock);
 }
 
+/* The blocks' own lines are not touched: another thread wrote them last, and each will be fetched when it is
+ * handed out. */
 void xs_cache_fill(struct xs_cache *c, uint64_t key, struct xs_cached_list *blocks)
 {
     xs_biased_lock_enter(&c->lock);
     struct xs_cache_bin *bin = xs_cache_bin_of(c, key);
-    while (blocks->head) {
-        struct xs_block *block = blocks->head;
-        blocks->head = block->next_cached;
-        blocks->count--;
-        block->next_cached = bin->head;
-        xs_cache_list_bin(c, bin);
-        bin->head = block;
-        bin->count++;
-        c->bytes += xs_cache_key_bytes(key);
-    }
+    xs_cache_list_bin(c, bin);
+    bin->head = blocks->head;
+    bin->count = (uint16_t)blocks->count;
+    c->bytes += blocks->count * xs_cache_key_bytes(key);
     xs_biased_lock_leave(&c->lock);
+    *blocks = (struct xs_cached_list){0};
 }
 
 /* Empties a bin and takes it off the list of filled ones, which is the caller's to mend. False: it was empty. */

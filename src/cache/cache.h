@@ -165,6 +165,7 @@ static inline struct xs_block *xs_cache_pop(struct xs_cache *c, uint64_t key, si
     if (xs_likely(block != NULL)) {
         size_t bytes = xs_cache_key_bytes(key);
         bin->head = block->next_cached;
+        __builtin_prefetch(bin->head, 1); /* it may lie in another core's cache */
         bin->count--;
         bin->hits++;
         c->bytes -= bytes;
@@ -240,7 +241,7 @@ void xs_cache_refresh(struct xs_cache *c, const struct xs_policy *policy, bool e
 void xs_cache_make_bin(struct xs_cache *c, uint64_t key, struct xs_cached_list *out);
 /* Takes half a bin's blocks. The owner. */
 void xs_cache_take_half(struct xs_cache *c, uint64_t key, struct xs_cached_list *out);
-/* Puts blocks of one key into its bin; the bin exists. The owner. */
+/* Puts blocks of one key into its bin, which exists and is empty. The owner. */
 void xs_cache_fill(struct xs_cache *c, uint64_t key, struct xs_cached_list *blocks);
 /* Takes all blocks above XS_CACHE_SMALL. The owner. */
 void xs_cache_take_large(struct xs_cache *c, struct xs_cached_list *out);

@@ -38,7 +38,8 @@ static const struct xs_option option_table[N_OPTIONS] = {
 };
 
 static const struct xs_contestant *const contestants[] = {
-    &xs_contestant_xseg, &xs_contestant_async, &xs_contestant_mem_alloc, &xs_contestant_glibc};
+    &xs_contestant_xseg, &xs_contestant_xseg_by_id, &xs_contestant_async,
+    &xs_contestant_mem_alloc, &xs_contestant_glibc};
 
 struct settings {
     enum xs_cuda_choice driver;
@@ -202,6 +203,8 @@ static bool is_wanted(const struct settings *s, const struct xs_workload *w,
         return false;
     if (w->run == xs_workload_replay && s->n_traces == 0)
         return false;
+    if (who == &xs_contestant_xseg_by_id && s->contestants == NULL && w->run != xs_workload_pair)
+        return false; /* differs in the price of a hit alone */
     return xs_workload_is_listed(s->contestants, who->name) &&
            !(w->needs_device && who->only_bytes != 0);
 }

@@ -139,10 +139,14 @@ static void nothing_is_recorded_for_what_is_covered(void **state)
     record(0);
     assert_int_equal(xs_driver_calls(XS_CALL_event_record), calls + 1);
     assert_int_equal(fences.pending_count, 1);
+    free_on(s[0]); /* after the pending one */
+    record(0);
+    assert_int_equal(xs_driver_calls(XS_CALL_event_record), calls + 2);
+    assert_int_equal(fences.pending_count, 2);
     sim.stream_advance(handles[0], ALL);
     poll();
     record(0); /* passed */
-    assert_int_equal(xs_driver_calls(XS_CALL_event_record), calls + 1);
+    assert_int_equal(xs_driver_calls(XS_CALL_event_record), calls + 2);
     assert_int_equal(fences.pending_count, 0);
 }
 

@@ -133,6 +133,10 @@ static void reserved_records_need_no_more_memory(void **state)
     assert_true(xs_slab_reserve(&slab, MANY)); /* they are there */
     assert_int_equal(xs_meta_bytes(), mapped);
     assert_int_equal(mapped_after_getting(MANY), mapped);
+    assert_true(xs_slab_reserve(&slab, MANY)); /* those are gone */
+    assert_true(xs_meta_bytes() > mapped);
+    mapped = xs_meta_bytes();
+    assert_int_equal(mapped_after_getting(MANY), mapped);
 }
 
 /* With no address space left, a reservation that was made holds, and one that cannot be made says so. */
