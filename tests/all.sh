@@ -27,12 +27,14 @@ if [ ${#missing[@]} -gt 0 ]; then
   "${root[@]}" apt-get install -q -y --no-install-recommends "${missing[@]}" >/dev/null || exit 2
 fi
 
-log=$(mktemp) || exit 2
-trap 'rm -f "$log"' EXIT
+scratch=$(mktemp -d) || exit 2
+trap 'rm -rf "$scratch"' EXIT
 failed=0
+# Each run's own closing line is its last one of that form; what failed may have shown others before it.
 suite() {
   printf '\n== make %s\n' "$*"
-  make -j"$(nproc)" --no-print-directory "$@" 2>&1 | tee -a "$log" | grep -vE '^  (CC|LD|AR) ' || failed=1
+  make -j"$(nproc)" --no-print-directory "$@" 2>&1 | tee "$scratch/log" | grep -vE '^  (CC|LD|AR) ' || failed=1
+  grep -E '^([a-z]+: )?[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$' "$scratch/log" | tail -n 1 >>"$scratch/totals"
 }
 suite check
 suite check-programs PROFILE=debug SAN=address,undefined LABEL=asan STEPS=20000 FUZZ_ROUNDS=4000
@@ -40,10 +42,9 @@ suite tsan
 suite valgrind
 echo
 awk '
-    /^([a-z]+: )?[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$/ {
-        runs++; sub(/^[a-z]+: /, ""); passed += $1; failed += $3; skipped += $5 }
+    { sub(/^[a-z]+: /, ""); passed += $1; failed += $3; skipped += $5 }
     END {
-        if (runs != 4) { print "only " runs + 0 " of 4 runs have ended"; failed++ }
+        if (NR != 4) { print "only " NR + 0 " of 4 runs have ended"; failed++ }
         printf "%d passed, %d failed%s\n", passed, failed, skipped ? ", " skipped " skipped" : ""
-        exit failed > 0 || passed == 0 }' "$log" || failed=1
+        exit failed > 0 || passed == 0 }' "$scratch/totals" || failed=1
 exit $failed

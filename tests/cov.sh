@@ -1,7 +1,7 @@
 #!/bin/sh
 # Line coverage of the files under src/, from the .gcda files of a PROFILE=cov build: cov.sh build/cov
 build=${1:-build/cov}
-find "$build" -name '*.gcda' | xargs gcov -n 2>/dev/null | awk '
+find "$build" -name '*.gcda' -exec gcov -n {} + 2>/dev/null | awk '
     /^File / { name = $2; gsub(/\047/, "", name); next }
     /^Lines executed:/ && name ~ /^src\// {
         split($0, part, /[:%]/); n = $NF; hit = part[2] * n / 100

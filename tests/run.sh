@@ -78,7 +78,7 @@ fi
 
 for count in "$folder"/*.count; do
   [ -f "$count" ] || continue
-  read -r passed failed skipped <"$count"
+  read -r passed failed _ <"$count"
   [ "$failed" -eq 0 ] || { echo "---- ${count%.count}.log" && tail -n 60 "${count%.count}.log"; }
 done
 # shellcheck disable=SC2016

@@ -178,8 +178,6 @@ enum xseg_result xseg_stream_unregister(int device, xseg_stream stream)
 {
     struct xs_device *dev;
     enum xseg_result e = xs_runtime_device(device, &dev);
-    if (!e)
-        e = xs_caches_trust_stream(dev, stream, false);
     return e ? e : xs_device_close_stream(dev, stream);
 }
 

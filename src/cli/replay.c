@@ -92,6 +92,10 @@ static enum xseg_result make_streams(struct run *r)
         int code = r->cuda->stream_create(&r->streams[i], STREAM_NON_BLOCKING);
         if (code != 0)
             return xs_cuda_check("cuStreamCreate", code);
+        /* As the frameworks do that the traces come from: they own their streams. */
+        enum xseg_result result = xseg_stream_register(DEVICE, r->streams[i]);
+        if (result != XSEG_OK)
+            return with_library_text(result, "xseg_stream_register");
     }
     return XSEG_OK;
 }
@@ -99,8 +103,10 @@ static enum xseg_result make_streams(struct run *r)
 static void destroy_streams(struct run *r)
 {
     for (size_t i = 1; r->streams != NULL && i < r->trace->header.streams; i++)
-        if (r->streams[i] != NULL)
+        if (r->streams[i] != NULL) {
+            xseg_stream_unregister(DEVICE, r->streams[i]);
             r->cuda->stream_destroy(r->streams[i]);
+        }
     free(r->streams);
 }
 
@@ -333,8 +339,8 @@ enum xseg_result xs_replay_run(struct xs_replay *replay, const struct xs_cuda *c
         xs_verify_close(r.verify);
     char why[XS_ERROR_TEXT_BYTES];
     snprintf(why, sizeof(why), "%s", xs_error_text());
-    enum xseg_result shut = xseg_shutdown();
     destroy_streams(&r);
+    enum xseg_result shut = xseg_shutdown();
     free(r.pointers);
     if (result != XSEG_OK)
         xs_fail(result, "%s", why); /* the shutdown may have overwritten it */

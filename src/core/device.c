@@ -190,20 +190,45 @@ struct xs_block *xs_device_find(struct xs_device *dev, const void *ptr, bool sur
     return node ? XS_CONTAINER_OF(node, struct xs_block, addr) : NULL;
 }
 
-/* Streams that the caller vouches for can be asked; others had to be announced (xseg_capture()). */
+static bool is_capturing(xs_cu_stream handle)
+{
+    int status = XS_CU_CAPTURE_STATUS_NONE;
+    /* Of the legacy stream: an error while a blocking stream captures, which stays valid. */
+    return xs_cu_stream_is_capturing(handle, &status) || status != XS_CU_CAPTURE_STATUS_NONE;
+}
+
+#define ALIVE_MAX 64
+
+enum xseg_result xs_device_record_fences(struct xs_device *dev)
+{
+    struct xs_stream *streams[ALIVE_MAX];
+    xs_assert_held(&dev->growth); /* so none of them is unregistered meanwhile */
+    xs_lock_acquire(&dev->lock);
+    size_t n = xs_streams_alive_and_open(&dev->streams, streams, ALIVE_MAX);
+    xs_lock_release(&dev->lock);
+    enum xseg_result e = XSEG_OK;
+    for (size_t i = 0; i < n && !e; i++)
+        if (!is_capturing(streams[i]->key.handle))
+            e = xs_fence_record(&dev->fences, streams[i], streams[i]->key.handle);
+    return e;
+}
+
 static bool may_be_capturing(struct xs_device *dev)
 {
-    xs_cu_stream handles[64];
-    if (atomic_load(&dev->captures) > 0)
+    if (atomic_load(&dev->captures) > 0 || is_capturing(NULL))
         return true;
+    xs_cu_stream handles[ALIVE_MAX];
+    size_t n = 0;
     xs_lock_acquire(&dev->lock);
-    size_t n = xs_streams_trusted(&dev->streams, handles, XS_COUNT_OF(handles));
+    bool seen = dev->streams.capturing > 0;
+    for (unsigned i = 0; i < XS_STREAM_BUCKETS; i++)
+        for (const struct xs_stream *s = dev->streams.bucket[i]; s && n < ALIVE_MAX; s = s->next)
+            if (s->trusted)
+                handles[n++] = s->key.handle;
     xs_lock_release(&dev->lock);
-    int status = XS_CU_CAPTURE_STATUS_NONE;
-    for (size_t i = 0; i < n && status == XS_CU_CAPTURE_STATUS_NONE; i++)
-        if (xs_cu_stream_is_capturing(handles[i], &status))
-            return true;
-    return status != XS_CU_CAPTURE_STATUS_NONE;
+    for (size_t i = 0; i < n && !seen; i++)
+        seen = is_capturing(handles[i]);
+    return seen;
 }
 
 enum xseg_result xs_device_record_context_fence(struct xs_device *dev)
@@ -216,11 +241,8 @@ enum xseg_result xs_device_record_context_fence(struct xs_device *dev)
 static enum xseg_result record_stream_fence(struct xs_device *dev, xs_cu_stream handle)
 {
     struct xs_stream_key key;
-    int capture = XS_CU_CAPTURE_STATUS_NONE;
     enum xseg_result e = xs_stream_identify(handle, &key);
-    if (!e)
-        e = xs_driver_result(xs_cu_stream_is_capturing(handle, &capture));
-    if (e || capture != XS_CU_CAPTURE_STATUS_NONE)
+    if (e || is_capturing(handle))
         return e;
     xs_lock_acquire(&dev->lock);
     struct xs_stream *stream = xs_streams_get(&dev->streams, &key);
@@ -228,15 +250,25 @@ static enum xseg_result record_stream_fence(struct xs_device *dev, xs_cu_stream 
     return stream ? xs_fence_record(&dev->fences, stream, handle) : XSEG_ERROR_HOST_MEMORY;
 }
 
-enum xseg_result xs_device_close_stream(struct xs_device *dev, xs_cu_stream handle)
+static enum xseg_result close_stream_locked(struct xs_device *dev, xs_cu_stream handle)
 {
     struct xs_context_scope scope;
-    xs_caches_flush(dev);
-    enum xseg_result e = xs_context_enter(&dev->context, &scope);
+    enum xseg_result e = xs_caches_trust_stream(dev, handle, false);
+    if (!e)
+        e = xs_context_enter(&dev->context, &scope);
     if (e)
         return e;
     e = record_stream_fence(dev, handle);
     xs_context_leave(&scope);
+    return e;
+}
+
+enum xseg_result xs_device_close_stream(struct xs_device *dev, xs_cu_stream handle)
+{
+    xs_caches_flush(dev);
+    xs_lock_acquire(&dev->growth); /* whoever holds it may be using the handle */
+    enum xseg_result e = close_stream_locked(dev, handle);
+    xs_lock_release(&dev->growth);
     return e;
 }
 

@@ -75,11 +75,16 @@ struct xs_block *xs_device_find(struct xs_device *dev, const void *ptr, bool sur
 /* A policy for new requests; the limit of the policy replaces the device's where it names one. */
 void xs_device_apply(struct xs_device *dev, const struct xs_policy *policy);
 
-/* Closes the epoch for all streams by one event, unless that could invalidate a capture. The context is
+/* Closes the epochs of all streams whose handles are sure to be alive, each by its own event. Under GROWTH, the
+ * context is current. Errors: HOST_MEMORY, DRIVER. */
+enum xseg_result xs_device_record_fences(struct xs_device *dev);
+
+/* Closes the epoch for all streams by one event, unless that could invalidate a capture. A capture that has
+ * neither been announced nor been seen cannot be ruled out, so this is for last resorts. The context is
  * current. Errors: NOT_SUPPORTED (a capture may be open, or the driver has no such events), DRIVER. */
 enum xseg_result xs_device_record_context_fence(struct xs_device *dev);
 
-/* The stream is about to be destroyed: its cached blocks go to the heap, and its own fence is recorded on it
+/* The stream is about to be destroyed: it is no longer vouched for, its cached blocks go to the heap, and its own fence is recorded on it
  * as long as it lives. */
 enum xseg_result xs_device_close_stream(struct xs_device *dev, xs_cu_stream handle);
 

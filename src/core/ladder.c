@@ -19,12 +19,13 @@ struct climb {
     struct xs_block *block; /* not NULL: served */
     bool expandable;
     bool capturing; /* the stream: no event may be recorded or waited for */
+    bool may_borrow;
     bool retried;
 };
 
 /* ---- fences --------------------------------------------------------------------------------- */
 
-static bool others_hold_memory(struct climb *c)
+static bool others_hold_memory_locked(const struct climb *c)
 {
     if (!xs_list_is_empty(&c->dev->waiting))
         return true;
@@ -37,19 +38,30 @@ static bool others_hold_memory(struct climb *c)
     return false;
 }
 
-/* Closes what is open, so that it can pass: by the stream's own event, or the context's where memory
- * of other streams is at stake. */
+static bool others_hold_memory(const struct climb *c)
+{
+    xs_lock_acquire(&c->dev->lock);
+    bool others = others_hold_memory_locked(c);
+    xs_lock_release(&c->dev->lock);
+    return others;
+}
+
+/* Closes what is open, so that it can pass: on the stream that was passed, and on those sure to be alive. */
 static enum xseg_result record_fences(struct climb *c)
 {
-    if (c->capturing)
-        return XSEG_OK;
-    xs_lock_acquire(&c->dev->lock);
-    bool others = others_hold_memory(c);
-    xs_lock_release(&c->dev->lock);
-    enum xseg_result e = others ? xs_device_record_context_fence(c->dev) : XSEG_ERROR_NOT_SUPPORTED;
-    if (e != XSEG_ERROR_NOT_SUPPORTED)
-        return e;
-    return xs_fence_record(&c->dev->fences, c->request->stream, c->request->handle);
+    const struct xs_request *r = c->request;
+    enum xseg_result e = c->capturing ? XSEG_OK
+                                      : xs_fence_record(&c->dev->fences, r->stream, r->handle);
+    return e || !others_hold_memory(c) ? e : xs_device_record_fences(c->dev);
+}
+
+/* The same for all streams there are: for what they freed there is no other way left. */
+static enum xseg_result record_context_fence(struct climb *c)
+{
+    enum xseg_result e = XSEG_ERROR_NOT_SUPPORTED;
+    if (!c->capturing && others_hold_memory(c))
+        e = xs_device_record_context_fence(c->dev);
+    return e == XSEG_ERROR_NOT_SUPPORTED ? XSEG_OK : e;
 }
 
 static void count(struct climb *c, uint64_t *counter)
@@ -221,21 +233,14 @@ static void adopt(struct climb *c, uint64_t epoch)
     xs_lock_release(&dev->lock);
 }
 
-static bool may_borrow(struct climb *c)
-{
-    xs_lock_acquire(&c->dev->lock);
-    bool may = !c->capturing && c->dev->policy.cross_stream_wait && others_hold_memory(c);
-    xs_lock_release(&c->dev->lock);
-    return may;
-}
-
 static enum xseg_result rung_borrow(struct climb *c)
 {
     uint64_t epoch = 0;
-    if (!may_borrow(c))
+    if (c->capturing || !c->may_borrow || !others_hold_memory(c))
         return XSEG_OK;
-    enum xseg_result e =
-        xs_fence_wait_on_stream(&c->dev->fences, c->request->handle, &epoch);
+    enum xseg_result e = record_context_fence(c);
+    if (!e)
+        e = xs_fence_wait_on_stream(&c->dev->fences, c->request->handle, &epoch);
     if (e || !epoch)
         return e;
     adopt(c, epoch);
@@ -245,7 +250,10 @@ static enum xseg_result rung_borrow(struct climb *c)
 
 static enum xseg_result rung_wait(struct climb *c)
 {
-    enum xseg_result e = XSEG_ERROR_OUT_OF_MEMORY;
+    enum xseg_result e = record_context_fence(c);
+    if (e)
+        return e;
+    e = XSEG_ERROR_OUT_OF_MEMORY;
     while (e == XSEG_ERROR_OUT_OF_MEMORY && wait_for_fence(c)) {
         if (search_again(c, &c->dev->stats.now.rung_wait))
             return XSEG_OK;
@@ -320,6 +328,8 @@ enum xseg_result xs_ladder_climb(const struct xs_request *request, struct xs_blo
     c.capturing = capture != XS_CU_CAPTURE_STATUS_NONE;
     xs_lock_acquire(&dev->lock);
     c.expandable = xs_alloc_is_expandable(dev);
+    c.may_borrow = dev->policy.cross_stream_wait;
+    xs_streams_mark_capturing(&dev->streams, request->stream, c.capturing);
     xs_lock_release(&dev->lock);
     for (unsigned i = 0; i < XS_COUNT_OF(rungs) && !c.block && !e; i++) {
         e = rungs[i](&c);

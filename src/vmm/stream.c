@@ -69,6 +69,7 @@ static struct xs_stream *unlink_unused(struct xs_streams *streams)
             if (s->refs)
                 continue;
             *link = s->next;
+            xs_streams_mark_capturing(streams, s, false);
             streams->recycled++;
             return s;
         }
@@ -107,12 +108,20 @@ struct xs_stream *xs_streams_get(struct xs_streams *streams, const struct xs_str
     return s;
 }
 
-size_t xs_streams_trusted(const struct xs_streams *streams, xs_cu_stream *handles, size_t max)
+size_t xs_streams_alive_and_open(const struct xs_streams *streams, struct xs_stream **out, size_t max)
 {
     size_t n = 0;
     for (unsigned i = 0; i < XS_STREAM_BUCKETS; i++)
-        for (const struct xs_stream *s = streams->bucket[i]; s && n < max; s = s->next)
-            if (s->trusted)
-                handles[n++] = s->key.handle;
+        for (struct xs_stream *s = streams->bucket[i]; s && n < max; s = s->next)
+            if ((s->trusted || !s->key.handle) && s->last_stamp > atomic_load(&s->passed))
+                out[n++] = s;
     return n;
+}
+
+void xs_streams_mark_capturing(struct xs_streams *streams, struct xs_stream *stream, bool capturing)
+{
+    if (stream->capturing == capturing)
+        return;
+    stream->capturing = capturing;
+    streams->capturing += capturing ? 1 : UINT32_MAX;
 }

@@ -32,6 +32,7 @@ struct xs_stream {
     _Atomic uint64_t passed; /* everything stamped up to this is done; see fence.h */
     uint64_t last_stamp;     /* latest stamp given to memory freed on it */
     bool trusted;            /* the caller vouches for the handle until it says otherwise */
+    bool capturing;          /* it was when it was last passed, and has not been seen otherwise since */
     size_t refs;             /* blocks that name it: live ones, and free ones with a stamp */
 };
 
@@ -39,7 +40,8 @@ struct xs_streams {
     struct xs_slab slab;
     struct xs_stream *bucket[XS_STREAM_BUCKETS];
     uint32_t count;
-    uint64_t recycled; /* how often a record was taken again for another stream */
+    uint32_t capturing; /* how many are marked so */
+    uint64_t recycled;  /* how often a record was taken again for another stream */
 };
 
 /* Asks the driver who `handle` is; it must be alive. One quick call for created streams, else none. */
@@ -47,10 +49,12 @@ enum xseg_result xs_stream_identify(xs_cu_stream handle, struct xs_stream_key *k
 
 void xs_streams_init(struct xs_streams *streams);
 void xs_streams_destroy(struct xs_streams *streams);
+void xs_streams_mark_capturing(struct xs_streams *streams, struct xs_stream *stream, bool capturing);
 /* Whether a handle cannot come to mean another stream: the two special ones, and trusted ones. */
 bool xs_stream_is_trusted(const struct xs_stream *stream);
-/* Up to `max` handles that the caller vouches for, so they are alive. Returns how many. */
-size_t xs_streams_trusted(const struct xs_streams *streams, xs_cu_stream *handles, size_t max);
+/* Up to `max` streams whose handles are sure to be alive, being the legacy stream or vouched for, and that have
+ * freed something which is not known to have passed. Returns how many. */
+size_t xs_streams_alive_and_open(const struct xs_streams *streams, struct xs_stream **out, size_t max);
 /* Finds or adds. NULL: no host memory, or too many streams; the error text says which. */
 struct xs_stream *xs_streams_get(struct xs_streams *streams, const struct xs_stream_key *key);
 
