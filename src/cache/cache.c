@@ -39,6 +39,7 @@ void xs_cache_refresh(struct xs_cache *c, const struct xs_policy *policy, bool e
     c->enabled = enabled;
     c->bin_limit = (uint16_t)policy->cache_blocks;
     c->bytes_limit = policy->cache_bytes;
+    c->keep_limit = policy->cache_keep;
     for (unsigned i = 0; i < XS_CACHE_STREAMS; i++)
         c->stream[i].handle = XS_CACHE_NO_STREAM;
 }
@@ -142,7 +143,7 @@ void xs_cache_take_large(struct xs_cache *c, struct xs_cached_list *out)
     xs_biased_lock_enter(&c->lock);
     for (uint32_t i = 0; i < c->filled; i++) {
         struct xs_cache_bin *bin = &c->bin[c->filled_bin[i]];
-        if (xs_cache_key_bytes(bin->key) <= XS_CACHE_SMALL)
+        if (xs_cache_key_bytes(bin->key) <= c->keep_limit)
             c->filled_bin[kept++] = c->filled_bin[i];
         else if (take_head(c, bin, &heads[n]))
             n++;

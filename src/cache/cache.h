@@ -20,9 +20,6 @@
 
 #define XS_CACHE_BINS 1024
 #define XS_CACHE_STREAMS 8
-/* Blocks up to this stay cached when the others are given back for a better fit: they are half of all blocks
- * and next to nothing of the bytes. */
-#define XS_CACHE_SMALL (64 * XS_KIB)
 
 struct xs_cache_bin {
     uint64_t key;
@@ -80,6 +77,7 @@ struct xs_cache {
     uint64_t hit_generation; /* the generation if the cache may be used by the plainest path, else none */
     uint64_t generation;     /* of the policy and the streams */
     size_t bytes_limit;
+    size_t keep_limit; /* blocks up to this stay when the others are given back for a better fit */
     uint16_t bin_limit;
     bool enabled;
     struct xs_cache_stream stream[XS_CACHE_STREAMS];
@@ -243,7 +241,7 @@ void xs_cache_make_bin(struct xs_cache *c, uint64_t key, struct xs_cached_list *
 void xs_cache_take_half(struct xs_cache *c, uint64_t key, struct xs_cached_list *out);
 /* Puts blocks of one key into its bin, which exists and is empty. The owner. */
 void xs_cache_fill(struct xs_cache *c, uint64_t key, struct xs_cached_list *blocks);
-/* Takes all blocks above XS_CACHE_SMALL. The owner. */
+/* Takes all blocks above keep_limit. The owner. */
 void xs_cache_take_large(struct xs_cache *c, struct xs_cached_list *out);
 /* Takes all blocks, and the counters. Any thread but the owner, or the owner with `own`. */
 void xs_cache_take_all(struct xs_cache *c, bool own, struct xs_cached_list *out,
