@@ -117,7 +117,7 @@ bench: all
 # ---- test programs --------------------------------------------------------------------------------
 # In a folder of tests/, each .c with a main() is a program; the other ones are linked into each of them.
 # Each fake/*.c becomes a library of its own, for tests to load.
-KINDS    := model fault reports unit
+KINDS    := model race fault reports unit
 with_main = $(if $(1),$(shell grep -lwE '(int )?main.(void|int argc)' $(1)))
 picked    = $(if $(T),$(foreach p,$(1),$(if $(findstring $(T),$(notdir $p)),$p)),$(1))
 define KIND_RULES
@@ -163,9 +163,10 @@ ifneq ($(STEPS),)
 export XSEG_MODEL_STEPS := $(STEPS)
 endif
 # Where tests/KIND/run.sh exists, it runs the programs of that kind: run.sh PROGRAM.
-job       = '$(patsubst $B/tests/%,%,$(1))|$(if $(findstring test_sim_,$(1)),env -u XSEG_SIM_CAPACITY) $(WRAP) $(1) $(2)'
-script_job = '$(patsubst $B/tests/%,%,$(1))|sh $(2) $(1)'
-jobs_of   = $(foreach p,$($(1)_RUN),$(if $(wildcard tests/$(1)/run.sh),$(call script_job,$p,tests/$(1)/run.sh),$(call job,$p)))
+short     = $(patsubst $B/tests/%,%,$(1))
+script    = $(wildcard tests/$(firstword $(subst /, ,$(short)))/run.sh)
+job       = '$(short)|$(if $(script),sh $(script),$(if $(findstring test_sim_,$(1)),env -u XSEG_SIM_CAPACITY) $(WRAP)) $(1) $(2)'
+jobs_of   = $(foreach p,$($(1)_RUN),$(call job,$p))
 fuzz_jobs = $(foreach p,$(FUZZ_RUN),$(call job,$p,$(FUZZ_ROUNDS)))
 cli_jobs  = 'cli|sh tests/cli/run.sh $B/xseg $B/sim/libcuda.so.1 $(if $(T),*$(T)*)'
 lint_jobs = $(foreach s,floors functions calls globals format,'lint/$s|sh tests/lint/check_$s.sh $B')
@@ -184,12 +185,12 @@ check: $(NEEDS) $(PROGRAMS) $(EXAMPLES)
 	    $(if $(T),,$(lint_jobs) $(rest_jobs))
 
 ## check-unit check-model check-fault check-reports: one kind of test program; T=heap picks by name
-.PHONY: $(addprefix check-,$(KINDS))
+.PHONY: $(addprefix check-,$(filter-out race,$(KINDS)))
 define KIND_CHECK
 check-$(1): $$(NEEDS) $$($(1)_RUN)
 	$$(RUN) $$(call jobs_of,$(1))
 endef
-$(foreach k,$(KINDS),$(eval $(call KIND_CHECK,$k)))
+$(foreach k,$(filter-out race,$(KINDS)),$(eval $(call KIND_CHECK,$k)))
 
 ## check-cli: the program's golden tests; tests/cli/run.sh --update rewrites what they expect
 ## check-fuzz: the fuzz targets as ordinary tests, FUZZ_ROUNDS inputs each
@@ -214,9 +215,9 @@ tsan:  ; $(Q)$(MAKE) check-programs PROFILE=debug SAN=thread LABEL=tsan $(FEWER)
 valgrind: ; $(Q)XSEG_SIM_CAPACITY=8G $(MAKE) check-programs PROFILE=debug LABEL=valgrind $(if $(STEPS),,STEPS=2000 FUZZ_ROUNDS=200) \
     WRAP='valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite'
 
-## check-race: the tests that start threads, under ThreadSanitizer
+## check-race: tests/race and the other tests that start threads, under ThreadSanitizer
 .PHONY: check-race race-programs
-RACE_SRC := $(shell grep -l pthread_create tests/*/*.c 2>/dev/null)
+RACE_SRC := $(wildcard tests/race/*.c) $(shell grep -l pthread_create tests/*/*.c 2>/dev/null)
 RACE_RUN := $(filter $(patsubst %.c,$B/%,$(RACE_SRC)),$(PROGRAMS))
 check-race: ; $(Q)$(MAKE) race-programs PROFILE=debug SAN=thread LABEL=race
 race-programs: $(NEEDS) $(RACE_RUN)

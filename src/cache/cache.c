@@ -177,6 +177,7 @@ static void move_counts(struct xs_cache_counts *from, struct xs_cache_counts *to
     MOVE(allocated_out);
     MOVE(requested_peak);
     MOVE(allocated_peak);
+    MOVE(blocks_peak);
 #undef MOVE
 }
 

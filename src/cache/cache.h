@@ -47,7 +47,7 @@ struct xs_cache_counts {
     _Atomic uint64_t misses;                      /* of the allocs */
     _Atomic uint64_t requested_in, requested_out; /* bytes of allocs; bytes of frees */
     _Atomic uint64_t allocated_in, allocated_out;
-    _Atomic int64_t requested_peak, allocated_peak; /* highest in - out */
+    _Atomic int64_t requested_peak, allocated_peak, blocks_peak; /* highest in - out */
 };
 
 #define XS_READ(x) atomic_load_explicit(&(x), memory_order_relaxed)
@@ -132,6 +132,8 @@ static inline void xs_cache_count_in(struct xs_cache_counts *n, size_t requested
     XS_WRITE(n->requested_in, XS_READ(n->requested_in) + requested);
     XS_WRITE(n->allocated_in, XS_READ(n->allocated_in) + bytes);
     int64_t r = xs_cache_requested(n), a = xs_cache_allocated(n);
+    int64_t b = (int64_t)(XS_READ(n->allocs) - XS_READ(n->frees));
+    XS_WRITE(n->blocks_peak, b > XS_READ(n->blocks_peak) ? b : XS_READ(n->blocks_peak));
     XS_WRITE(n->requested_peak, r > XS_READ(n->requested_peak) ? r : XS_READ(n->requested_peak));
     XS_WRITE(n->allocated_peak, a > XS_READ(n->allocated_peak) ? a : XS_READ(n->allocated_peak));
 }

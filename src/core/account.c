@@ -31,6 +31,7 @@ static void merge_gauge(struct xseg_gauge *gauge, uint64_t in, uint64_t out, int
 {
     raise_peak(gauge, peak);
     gauge->current += in - out;
+    raise_peak(gauge, 0);
     gauge->allocated += in;
     gauge->freed += out;
 }
@@ -44,7 +45,7 @@ static void merge(struct xs_device *dev, const struct xs_cache_counts *n, struct
                 n->allocated_peak + others.allocated);
     merge_gauge(&now->active_bytes, n->allocated_in, n->allocated_out,
                 n->allocated_peak + others.allocated);
-    merge_gauge(&now->allocations, n->allocs, n->frees, 0);
+    merge_gauge(&now->allocations, n->allocs, n->frees, n->blocks_peak);
     merge_gauge(&now->cached_bytes, n->allocated_out, n->allocated_in, 0);
     now->cache_hits += n->allocs - n->misses;
 }

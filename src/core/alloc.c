@@ -100,7 +100,9 @@ static enum xseg_result begin(struct xs_request *request, const struct xs_stream
 static enum xseg_result begin_anew(struct xs_request *request, struct xs_block **block)
 {
     struct xs_stream_key key;
-    enum xseg_result e = xs_stream_identify(request->handle, &key);
+    enum xseg_result e = xs_context_check(&request->dev->context);
+    if (!e)
+        e = xs_stream_identify(request->handle, &key);
     return e ? e : begin(request, &key, block);
 }
 
@@ -118,20 +120,18 @@ static enum xseg_result begin(struct xs_request *request, const struct xs_stream
     xs_lock_acquire(&dev->lock);
     request->bytes = xs_policy_round(&dev->policy, request->requested);
     request->stream = key ? NULL : xs_caches_known_stream(dev, request->own, request->handle);
+    enum xseg_result e = XSEG_OK;
     if (!request->stream && key) {
-        request->stream = xs_streams_get(&dev->streams, key);
-        if (request->stream && request->own)
+        e = xs_streams_get(&dev->streams, key, &request->stream);
+        if (!e && request->own)
             xs_caches_know_stream(dev, request->own, request->handle, request->stream);
     }
-    if (request->stream) {
-        if (!(*block = from_cache(request)) && !(*block = from_depot(request)) &&
-            !(*block = best_fit(request, &dev->stats.now.rung_best_fit)))
-            request->stream->refs++;
-    }
+    bool found = !e && request->stream;
+    if (found && !(*block = from_cache(request)) && !(*block = from_depot(request)) &&
+        !(*block = best_fit(request, &dev->stats.now.rung_best_fit)))
+        request->stream->refs++;
     xs_lock_release(&dev->lock);
-    if (request->stream)
-        return XSEG_OK;
-    return key ? XSEG_ERROR_HOST_MEMORY : begin_anew(request, block);
+    return found || e ? e : begin_anew(request, block);
 }
 
 static void end(struct xs_request *request)
@@ -233,12 +233,6 @@ enum xseg_result xs_free(struct xs_device *dev, struct xs_block *block)
     return free_locked(dev, block, own);
 }
 
-static struct xs_stream *stream_of(struct xs_device *dev, const struct xs_stream_key *key)
-{
-    xs_assert_held(&dev->lock);
-    return xs_streams_get(&dev->streams, key);
-}
-
 enum xseg_result xs_free_on(struct xs_device *dev, struct xs_block *block, xs_cu_stream handle)
 {
     struct xs_stream_key key;
@@ -247,11 +241,12 @@ enum xseg_result xs_free_on(struct xs_device *dev, struct xs_block *block, xs_cu
         return e;
     struct xs_cache *own = xs_caches_current(dev);
     xs_lock_acquire(&dev->lock);
-    struct xs_stream *stream = stream_of(dev, &key);
-    bool same = stream == block->stream;
-    if (!stream || same || xs_block_state_of(block) != XS_BLOCK_LIVE) {
+    struct xs_stream *stream;
+    e = xs_streams_get(&dev->streams, &key, &stream);
+    bool same = !e && stream == block->stream;
+    if (e || same || xs_block_state_of(block) != XS_BLOCK_LIVE) {
         xs_lock_release(&dev->lock);
-        return !stream ? XSEG_ERROR_HOST_MEMORY : same ? xs_free(dev, block) : freed_twice(block);
+        return e ? e : same ? xs_free(dev, block) : freed_twice(block);
     }
     xs_heap_set_stream(block, stream);
     return free_locked(dev, block, own);
@@ -265,8 +260,10 @@ enum xseg_result xs_alloc_record_stream(struct xs_device *dev, struct xs_block *
     if (e)
         return e;
     xs_lock_acquire(&dev->lock);
-    struct xs_stream *stream = stream_of(dev, &key);
-    bool ok = stream && xs_waiting_add_use(dev, block, stream);
+    struct xs_stream *stream;
+    e = xs_streams_get(&dev->streams, &key, &stream);
+    if (!e && !xs_waiting_add_use(dev, block, stream))
+        e = xs_fail(XSEG_ERROR_HOST_MEMORY, "no host memory to record a stream");
     xs_lock_release(&dev->lock);
-    return ok ? XSEG_OK : xs_fail(XSEG_ERROR_HOST_MEMORY, "no host memory to record a stream");
+    return e;
 }

@@ -87,14 +87,15 @@ enum xseg_result xs_caches_trust_stream(struct xs_device *dev, xs_cu_stream hand
     if (e)
         return e;
     xs_lock_acquire(&dev->lock);
-    struct xs_stream *stream = xs_streams_get(&dev->streams, &key);
-    if (stream) {
+    struct xs_stream *stream;
+    e = xs_streams_get(&dev->streams, &key, &stream);
+    if (!e) {
         stream->trusted = trusted;
         stream->key.handle = key.handle;
     }
     xs_lock_release(&dev->lock);
     xs_caches_forget_streams(dev);
-    return stream ? XSEG_OK : XSEG_ERROR_HOST_MEMORY;
+    return e;
 }
 
 void xs_caches_forget_streams(struct xs_device *dev)
@@ -160,8 +161,6 @@ bool xs_caches_restock(struct xs_device *dev, struct xs_cache *c, uint64_t key)
 
 bool xs_caches_return_large(struct xs_device *dev, struct xs_cache *c)
 {
-    if (!c->bytes)
-        return false;
     struct xs_cached_list blocks = {0};
     xs_cache_take_large(c, &blocks);
     bool any = blocks.head != NULL;

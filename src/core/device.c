@@ -245,9 +245,10 @@ static enum xseg_result record_stream_fence(struct xs_device *dev, xs_cu_stream 
     if (e || is_capturing(handle))
         return e;
     xs_lock_acquire(&dev->lock);
-    struct xs_stream *stream = xs_streams_get(&dev->streams, &key);
+    struct xs_stream *stream;
+    e = xs_streams_get(&dev->streams, &key, &stream);
     xs_lock_release(&dev->lock);
-    return stream ? xs_fence_record(&dev->fences, stream, handle) : XSEG_ERROR_HOST_MEMORY;
+    return e ? e : xs_fence_record(&dev->fences, stream, handle);
 }
 
 static enum xseg_result close_stream_locked(struct xs_device *dev, xs_cu_stream handle)

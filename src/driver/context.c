@@ -15,18 +15,45 @@ enum xseg_result xs_context_current_device(int *ordinal)
     return XSEG_OK;
 }
 
-static xs_cu_result retain_primary(struct xs_context *context, xs_cu_context *out)
+/* The first context that was used with the device; else its primary one, retained. */
+static xs_cu_result get_bound(struct xs_context *context, xs_cu_context *out)
 {
-    *out = atomic_load(&context->primary);
+    *out = atomic_load(&context->bound);
     if (*out)
         return XS_CUDA_SUCCESS;
     xs_cu_result code = xs_cu_primary_ctx_retain(out, context->device);
     if (code)
         return code;
     xs_cu_context expected = NULL;
-    if (!atomic_compare_exchange_strong(&context->primary, &expected, *out))
-        xs_cu_primary_ctx_release(context->device); /* another was first: one reference is enough */
+    if (atomic_compare_exchange_strong(&context->bound, &expected, *out)) {
+        atomic_store(&context->retained, true);
+        return XS_CUDA_SUCCESS;
+    }
+    xs_cu_primary_ctx_release(context->device); /* another thread was first */
+    *out = expected;
     return XS_CUDA_SUCCESS;
+}
+
+/* The current context if it is one of the device's, which it is bound to if no other was before. */
+static xs_cu_context current_of_device(struct xs_context *context)
+{
+    xs_cu_context current = NULL, none = NULL;
+    xs_cu_device device;
+    if (xs_cu_ctx_get_current(&current) || !current || xs_cu_ctx_get_device(&device) ||
+        device != context->device)
+        return NULL;
+    atomic_compare_exchange_strong(&context->bound, &none, current);
+    return current;
+}
+
+enum xseg_result xs_context_check(struct xs_context *context)
+{
+    xs_cu_context current = current_of_device(context);
+    if (!current || current == atomic_load(&context->bound))
+        return XSEG_OK;
+    return xs_fail(XSEG_ERROR_NOT_SUPPORTED,
+                   "device %d is used from a second CUDA context: fences cover one alone",
+                   context->device);
 }
 
 static void exchange_mode(struct xs_context_scope *scope)
@@ -47,12 +74,11 @@ enum xseg_result xs_context_enter(struct xs_context *context, struct xs_context_
 {
     scope->pushed = false;
     exchange_mode(scope);
-    xs_cu_context current = NULL, primary;
-    xs_cu_device device;
-    xs_cu_result code = xs_cu_ctx_get_current(&current);
-    if (!code && current && !xs_cu_ctx_get_device(&device) && device == context->device)
+    xs_cu_context current = current_of_device(context), bound;
+    if (current && current == atomic_load(&context->bound))
         return XSEG_OK;
-    if ((code = retain_primary(context, &primary)) || (code = xs_cu_ctx_push(primary)))
+    xs_cu_result code = get_bound(context, &bound);
+    if (code || (code = xs_cu_ctx_push(bound)))
         goto restore;
     scope->pushed = true;
     return XSEG_OK;
@@ -72,6 +98,7 @@ void xs_context_leave(struct xs_context_scope *scope)
 
 void xs_context_release(struct xs_context *context)
 {
-    if (atomic_exchange(&context->primary, NULL))
+    atomic_store(&context->bound, NULL);
+    if (atomic_exchange(&context->retained, false))
         xs_cu_primary_ctx_release(context->device);
 }

@@ -58,7 +58,8 @@ static inline bool xs_fence_passed(const struct xs_fences *fences, const struct 
 
 /*
  * Closes the epoch: for `stream` alone, where handle is alive and not capturing, or for all streams
- * (`stream` NULL). Does nothing where a fence for that epoch is pending already or everything passed.
+ * (`stream` NULL). For one stream it does nothing where a fence for that epoch is pending already or
+ * everything passed; frees into a cache are not known here, so the context's epoch is always closed.
  * Errors: HOST_MEMORY, DRIVER, NOT_SUPPORTED (no context-wide events in this driver).
  */
 enum xseg_result xs_fence_record(struct xs_fences *fences, struct xs_stream *stream,

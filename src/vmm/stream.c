@@ -74,38 +74,42 @@ static struct xs_stream *unlink_unused(struct xs_streams *streams)
             return s;
         }
     }
-    xs_fail(XSEG_ERROR_NOT_SUPPORTED, "more than %d streams hold memory of one device",
-            XS_STREAM_INDEX_LIMIT - 1);
     return NULL;
 }
 
-static struct xs_stream *new_stream(struct xs_streams *streams)
+static enum xseg_result new_stream(struct xs_streams *streams, struct xs_stream **out)
 {
-    if (streams->count + 1 >= XS_STREAM_INDEX_LIMIT)
-        return unlink_unused(streams);
-    struct xs_stream *s = xs_slab_get(&streams->slab);
-    if (s)
-        s->index = ++streams->count;
-    else
-        xs_fail(XSEG_ERROR_HOST_MEMORY, "no host memory for a stream's record");
-    return s;
+    if (streams->count + 1 >= XS_STREAM_INDEX_LIMIT) {
+        *out = unlink_unused(streams);
+        return *out ? XSEG_OK
+                    : xs_fail(XSEG_ERROR_NOT_SUPPORTED,
+                              "more than %d streams hold memory of one device",
+                              XS_STREAM_INDEX_LIMIT - 1);
+    }
+    *out = xs_slab_get(&streams->slab);
+    if (!*out)
+        return xs_fail(XSEG_ERROR_HOST_MEMORY, "no host memory for a stream's record");
+    (*out)->index = ++streams->count;
+    return XSEG_OK;
 }
 
-struct xs_stream *xs_streams_get(struct xs_streams *streams, const struct xs_stream_key *key)
+enum xseg_result xs_streams_get(struct xs_streams *streams, const struct xs_stream_key *key,
+                                struct xs_stream **out)
 {
     struct xs_stream **bucket = &streams->bucket[key->id % XS_STREAM_BUCKETS];
-    for (struct xs_stream *s = *bucket; s; s = s->next)
-        if (same_stream(&s->key, key))
-            return s;
-    struct xs_stream *s = new_stream(streams);
-    if (!s)
-        return NULL;
+    for (*out = *bucket; *out; *out = (*out)->next)
+        if (same_stream(&(*out)->key, key))
+            return XSEG_OK;
+    enum xseg_result e = new_stream(streams, out);
+    if (e)
+        return e;
+    struct xs_stream *s = *out;
     s->key = *key;
     s->last_stamp = 0;
     s->trusted = false;
     s->next = *bucket;
     *bucket = s;
-    return s;
+    return XSEG_OK;
 }
 
 size_t xs_streams_alive_and_open(const struct xs_streams *streams, struct xs_stream **out, size_t max)

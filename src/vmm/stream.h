@@ -30,7 +30,7 @@ struct xs_stream {
     struct xs_stream_key key;
     uint32_t index;
     _Atomic uint64_t passed; /* everything stamped up to this is done; see fence.h */
-    uint64_t last_stamp;     /* latest stamp given to memory freed on it */
+    _Atomic uint64_t last_stamp; /* latest stamp given to memory freed on it */
     bool trusted;            /* the caller vouches for the handle until it says otherwise */
     bool capturing;          /* it was when it was last passed, and has not been seen otherwise since */
     size_t refs;             /* blocks that name it: live ones, and free ones with a stamp */
@@ -55,7 +55,8 @@ bool xs_stream_is_trusted(const struct xs_stream *stream);
 /* Up to `max` streams whose handles are sure to be alive, being the legacy stream or vouched for, and that have
  * freed something which is not known to have passed. Returns how many. */
 size_t xs_streams_alive_and_open(const struct xs_streams *streams, struct xs_stream **out, size_t max);
-/* Finds or adds. NULL: no host memory, or too many streams; the error text says which. */
-struct xs_stream *xs_streams_get(struct xs_streams *streams, const struct xs_stream_key *key);
+/* Finds or adds. Errors: HOST_MEMORY, NOT_SUPPORTED (too many streams). */
+enum xseg_result xs_streams_get(struct xs_streams *streams, const struct xs_stream_key *key,
+                                struct xs_stream **out);
 
 #endif

@@ -61,10 +61,27 @@ static void callers_own_context_of_the_device_is_used(void **state)
     ok(xs_context_enter(&context, &scope));
     assert_false(scope.pushed);
     assert_ptr_equal(current(), own);
-    assert_null(atomic_load(&context.primary)); /* nothing was retained */
+    assert_false(atomic_load(&context.retained));
     xs_context_leave(&scope);
     assert_ptr_equal(current(), own);
     ok(cu.cuCtxDestroy_v2(own));
+}
+
+/* Events and streams of one context mean nothing in another. */
+static void second_context_of_the_device_is_refused_and_never_used(void **state)
+{
+    (void)state;
+    xs_cu_context own;
+    ok(xs_context_enter(&context, &scope)); /* bound to the primary one */
+    xs_context_leave(&scope);
+    ok(cu.cuCtxCreate_v2(&own, 0, 0));
+    assert_int_equal(xs_context_check(&context), XSEG_ERROR_NOT_SUPPORTED);
+    ok(xs_context_enter(&context, &scope));
+    assert_ptr_equal(current(), primary);
+    xs_context_leave(&scope);
+    assert_ptr_equal(current(), own);
+    ok(cu.cuCtxDestroy_v2(own));
+    ok(xs_context_check(&context));
 }
 
 static void other_devices_context_is_put_back(void **state)
@@ -159,6 +176,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CONTEXT_TEST(primary_is_pushed_where_none_is_current),
         CONTEXT_TEST(callers_own_context_of_the_device_is_used),
+        CONTEXT_TEST(second_context_of_the_device_is_refused_and_never_used),
         CONTEXT_TEST(other_devices_context_is_put_back),
         CONTEXT_TEST(primary_is_retained_once_and_released_once),
         CONTEXT_TEST(failure_to_enter_leaves_things_as_they_were),

@@ -12,11 +12,17 @@ static struct xs_streams streams;
 static xs_cu_stream handles[3]; /* manual streams */
 static struct xs_stream *s[3];
 
+static struct xs_stream *get_stream(const struct xs_stream_key *key)
+{
+    struct xs_stream *stream;
+    return xs_streams_get(&streams, key, &stream) == XSEG_OK ? stream : NULL;
+}
+
 static struct xs_stream *stream_of(xs_cu_stream handle)
 {
     struct xs_stream_key key;
     ok(xs_stream_identify(handle, &key));
-    return xs_streams_get(&streams, &key);
+    return get_stream(&key);
 }
 
 static int make(void **state)

@@ -22,11 +22,17 @@ static int end(void **state)
     return driver_is_clean(state);
 }
 
+static struct xs_stream *get_stream(const struct xs_stream_key *key)
+{
+    struct xs_stream *stream;
+    return xs_streams_get(&streams, key, &stream) == XSEG_OK ? stream : NULL;
+}
+
 static struct xs_stream *stream_of(xs_cu_stream handle)
 {
     struct xs_stream_key key;
     ok(xs_stream_identify(handle, &key));
-    return xs_streams_get(&streams, &key);
+    return get_stream(&key);
 }
 
 static xs_cu_stream new_stream(void)
@@ -95,9 +101,9 @@ static void per_thread_stream_is_each_threads_own(void **state)
     }
     struct xs_stream *mine = stream_of(XS_CU_STREAM_PER_THREAD);
     assert_ptr_equal(stream_of(XS_CU_STREAM_PER_THREAD), mine);
-    assert_ptr_not_equal(xs_streams_get(&streams, &keys[0]), mine);
-    assert_ptr_not_equal(xs_streams_get(&streams, &keys[1]), mine);
-    assert_ptr_not_equal(xs_streams_get(&streams, &keys[0]), xs_streams_get(&streams, &keys[1]));
+    assert_ptr_not_equal(get_stream(&keys[0]), mine);
+    assert_ptr_not_equal(get_stream(&keys[1]), mine);
+    assert_ptr_not_equal(get_stream(&keys[0]), get_stream(&keys[1]));
 }
 
 static void created_stream_is_not_a_thread_of_the_same_number(void **state)
@@ -105,26 +111,29 @@ static void created_stream_is_not_a_thread_of_the_same_number(void **state)
     (void)state;
     struct xs_stream_key thread = {XS_CU_STREAM_PER_THREAD, 5}, created = {(xs_cu_stream)0x1000, 5};
     struct xs_stream_key legacy = {NULL, 0}, created_0 = {(xs_cu_stream)0x1000, 0};
-    assert_ptr_not_equal(xs_streams_get(&streams, &thread), xs_streams_get(&streams, &created));
-    assert_ptr_not_equal(xs_streams_get(&streams, &legacy), xs_streams_get(&streams, &created_0));
+    assert_ptr_not_equal(get_stream(&thread), get_stream(&created));
+    assert_ptr_not_equal(get_stream(&legacy), get_stream(&created_0));
 }
 
-static void trusted_handles_are_listed(void **state)
+static void streams_with_open_epochs_are_listed_if_their_handles_must_be_alive(void **state)
 {
     (void)state;
-    xs_cu_stream a = new_stream(), b = new_stream(), listed[4];
-    assert_false(xs_stream_is_trusted(stream_of(a)));
+    xs_cu_stream a = new_stream(), b = new_stream();
+    struct xs_stream *untrusted = stream_of(a), *trusted = stream_of(b), *listed[4];
+    assert_false(xs_stream_is_trusted(untrusted));
     assert_true(xs_stream_is_trusted(stream_of(NULL)));
     assert_true(xs_stream_is_trusted(stream_of(XS_CU_STREAM_PER_THREAD)));
-    stream_of(b)->trusted = true;
-    assert_true(xs_stream_is_trusted(stream_of(b)));
-    size_t n = xs_streams_trusted(&streams, listed, XS_COUNT_OF(listed)), seen = 0;
-    for (size_t i = 0; i < n; i++)
-        seen += listed[i] == b;
-    assert_int_equal(seen, 1);
-    for (size_t i = 0; i < n; i++)
-        assert_ptr_not_equal(listed[i], a);
-    assert_int_equal(xs_streams_trusted(&streams, listed, 0), 0);
+    trusted->trusted = true;
+    assert_true(xs_stream_is_trusted(trusted));
+    assert_int_equal(xs_streams_alive_and_open(&streams, listed, 4), 0); /* nothing was freed */
+    untrusted->last_stamp = trusted->last_stamp = stream_of(NULL)->last_stamp = 7;
+    assert_int_equal(xs_streams_alive_and_open(&streams, listed, 4), 2);
+    assert_ptr_not_equal(listed[0], untrusted);
+    assert_ptr_not_equal(listed[1], untrusted);
+    assert_int_equal(xs_streams_alive_and_open(&streams, listed, 1), 1);
+    atomic_store(&trusted->passed, 7);
+    assert_int_equal(xs_streams_alive_and_open(&streams, listed, 4), 1);
+    assert_ptr_equal(listed[0], stream_of(NULL));
     ok(cu.cuStreamDestroy_v2(a));
     ok(cu.cuStreamDestroy_v2(b));
 }
@@ -144,7 +153,7 @@ static void refusal_by_the_driver_is_an_error(void **state)
 static struct xs_stream *numbered(uint64_t id)
 {
     struct xs_stream_key key = {(xs_cu_stream)0x1000, id};
-    return xs_streams_get(&streams, &key);
+    return get_stream(&key);
 }
 
 static void unused_index_is_taken_again_and_a_used_one_never(void **state)
@@ -187,8 +196,8 @@ static int identify_without_ids(void)
     CHILD_CHECK(xs_stream_identify((xs_cu_stream)0x1000, &a) == XSEG_OK);
     CHILD_CHECK(xs_stream_identify((xs_cu_stream)0x2000, &b) == XSEG_OK);
     xs_streams_init(&streams);
-    CHILD_CHECK(xs_streams_get(&streams, &a) != xs_streams_get(&streams, &b));
-    CHILD_CHECK(xs_streams_get(&streams, &a) == xs_streams_get(&streams, &a));
+    CHILD_CHECK(get_stream(&a) != get_stream(&b));
+    CHILD_CHECK(get_stream(&a) == get_stream(&a));
     return 0;
 }
 
@@ -208,7 +217,7 @@ int main(void)
         STREAM_TEST(both_names_of_the_legacy_stream_are_one),
         STREAM_TEST(per_thread_stream_is_each_threads_own),
         STREAM_TEST(created_stream_is_not_a_thread_of_the_same_number),
-        STREAM_TEST(trusted_handles_are_listed),
+        STREAM_TEST(streams_with_open_epochs_are_listed_if_their_handles_must_be_alive),
         STREAM_TEST(refusal_by_the_driver_is_an_error),
         STREAM_TEST(unused_index_is_taken_again_and_a_used_one_never),
     };
