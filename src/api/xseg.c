@@ -89,9 +89,16 @@ enum xseg_result xseg_free_async(void *ptr, xseg_stream stream)
                  : unknown_pointer("xseg_free_async", ptr);
 }
 
+static enum xseg_result belongs_to_parent(void)
+{
+    return xs_fail(XSEG_ERROR_SHUTDOWN, "the memory belongs to the parent process");
+}
+
 enum xseg_result xseg_record_stream(void *ptr, xseg_stream stream)
 {
     struct xs_block *block = xs_runtime_find(ptr);
+    if (xs_runtime_is_over())
+        return belongs_to_parent();
     return block ? xs_alloc_record_stream(block->heap->owner, block, stream)
                  : unknown_pointer("xseg_record_stream", ptr);
 }
@@ -99,6 +106,8 @@ enum xseg_result xseg_record_stream(void *ptr, xseg_stream stream)
 enum xseg_result xseg_pointer_sizes(const void *ptr, size_t *requested, size_t *allocated)
 {
     const struct xs_block *block = xs_runtime_find(ptr);
+    if (xs_runtime_is_over())
+        return belongs_to_parent();
     if (!block || xs_block_state_of(block) != XS_BLOCK_LIVE)
         return unknown_pointer("xseg_pointer_sizes", ptr);
     if (requested)

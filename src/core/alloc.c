@@ -100,10 +100,15 @@ static enum xseg_result begin(struct xs_request *request, const struct xs_stream
 static enum xseg_result begin_anew(struct xs_request *request, struct xs_block **block)
 {
     struct xs_stream_key key;
-    enum xseg_result e = xs_context_check(&request->dev->context);
+    struct xs_device *dev = request->dev;
+    enum xseg_result e = xs_context_check(&dev->context);
     if (!e)
         e = xs_stream_identify(request->handle, &key);
-    return e ? e : begin(request, &key, block);
+    if (!e)
+        e = begin(request, &key, block);
+    if (e != XSEG_ERROR_NOT_SUPPORTED || xs_device_settle_all(dev))
+        return e;
+    return begin(request, &key, block); /* records of streams that hold nothing any more are free now */
 }
 
 /*
@@ -122,7 +127,7 @@ static enum xseg_result begin(struct xs_request *request, const struct xs_stream
     request->stream = key ? NULL : xs_caches_known_stream(dev, request->own, request->handle);
     enum xseg_result e = XSEG_OK;
     if (!request->stream && key) {
-        e = xs_streams_get(&dev->streams, key, &request->stream);
+        e = xs_caches_get_stream(dev, key, &request->stream);
         if (!e && request->own)
             xs_caches_know_stream(dev, request->own, request->handle, request->stream);
     }
@@ -154,14 +159,24 @@ static enum xseg_result serve(struct xs_request *request, struct xs_block **bloc
     return e;
 }
 
-static enum xseg_result fill_with_poison(const struct xs_device *dev, const struct xs_block *block,
+static enum xseg_result fill(struct xs_device *dev, const struct xs_block *block, unsigned value,
+                             xs_cu_stream handle)
+{
+    struct xs_context_scope scope;
+    enum xseg_result e = xs_context_enter(&dev->context, &scope);
+    if (e)
+        return e;
+    e = xs_driver_result(xs_cu_memset_d8_async(xs_block_va(block), (unsigned char)value,
+                                               xs_block_bytes(block), handle));
+    xs_context_leave(&scope);
+    return e;
+}
+
+static enum xseg_result fill_with_poison(struct xs_device *dev, const struct xs_block *block,
                                          xs_cu_stream handle)
 {
     unsigned poison = atomic_load_explicit(&dev->poison, memory_order_relaxed);
-    if (xs_likely(!poison))
-        return XSEG_OK;
-    return xs_driver_result(xs_cu_memset_d8_async(xs_block_va(block), (unsigned char)poison,
-                                                  xs_block_bytes(block), handle));
+    return xs_likely(!poison) ? XSEG_OK : fill(dev, block, poison, handle);
 }
 
 enum xseg_result xs_alloc(struct xs_device *dev, size_t bytes, xs_cu_stream handle, bool known,
@@ -176,10 +191,11 @@ enum xseg_result xs_alloc(struct xs_device *dev, size_t bytes, xs_cu_stream hand
                                               : begin_anew(&request, &block);
     if (!e && !block)
         e = serve(&request, &block);
-    if (e)
-        return e;
-    *ptr = (void *)(uintptr_t)xs_block_va(block);
-    return fill_with_poison(dev, block, handle);
+    if (!e && (e = fill_with_poison(dev, block, handle)))
+        xs_free(dev, block);
+    if (!e)
+        *ptr = (void *)(uintptr_t)xs_block_va(block);
+    return e;
 }
 
 /* ---- freeing -------------------------------------------------------------------------------- */
@@ -209,7 +225,7 @@ static enum xseg_result free_locked(struct xs_device *dev, struct xs_block *bloc
     return XSEG_OK;
 }
 
-static enum xseg_result freed_twice(const struct xs_block *block)
+static enum xseg_result freed_already(const struct xs_block *block)
 {
     return xs_fail(XSEG_ERROR_UNKNOWN_POINTER, "%p has been freed already",
                    (void *)(uintptr_t)xs_block_va(block));
@@ -224,11 +240,12 @@ enum xseg_result xs_free(struct xs_device *dev, struct xs_block *block)
         if (xs_free_hit(own, block))
             return XSEG_OK;
     }
-    fill_with_poison(dev, block, block->stream->key.handle);
+    if (!block->uses) /* else other streams may still be reading it */
+        fill_with_poison(dev, block, block->stream->key.handle);
     xs_lock_acquire(&dev->lock);
     if (xs_block_state_of(block) != XS_BLOCK_LIVE) {
         xs_lock_release(&dev->lock);
-        return freed_twice(block);
+        return freed_already(block);
     }
     return free_locked(dev, block, own);
 }
@@ -242,11 +259,11 @@ enum xseg_result xs_free_on(struct xs_device *dev, struct xs_block *block, xs_cu
     struct xs_cache *own = xs_caches_current(dev);
     xs_lock_acquire(&dev->lock);
     struct xs_stream *stream;
-    e = xs_streams_get(&dev->streams, &key, &stream);
+    e = xs_caches_get_stream(dev, &key, &stream);
     bool same = !e && stream == block->stream;
     if (e || same || xs_block_state_of(block) != XS_BLOCK_LIVE) {
         xs_lock_release(&dev->lock);
-        return e ? e : same ? xs_free(dev, block) : freed_twice(block);
+        return e ? e : same ? xs_free(dev, block) : freed_already(block);
     }
     xs_heap_set_stream(block, stream);
     return free_locked(dev, block, own);
@@ -261,8 +278,10 @@ enum xseg_result xs_alloc_record_stream(struct xs_device *dev, struct xs_block *
         return e;
     xs_lock_acquire(&dev->lock);
     struct xs_stream *stream;
-    e = xs_streams_get(&dev->streams, &key, &stream);
-    if (!e && !xs_waiting_add_use(dev, block, stream))
+    e = xs_caches_get_stream(dev, &key, &stream);
+    if (!e && xs_block_state_of(block) != XS_BLOCK_LIVE)
+        e = freed_already(block);
+    else if (!e && !xs_waiting_add_use(dev, block, stream))
         e = xs_fail(XSEG_ERROR_HOST_MEMORY, "no host memory to record a stream");
     xs_lock_release(&dev->lock);
     return e;

@@ -55,6 +55,17 @@ struct xs_cache *xs_caches_current(struct xs_device *dev)
     return c;
 }
 
+enum xseg_result xs_caches_get_stream(struct xs_device *dev, const struct xs_stream_key *key,
+                                      struct xs_stream **stream)
+{
+    xs_assert_held(&dev->lock);
+    uint64_t recycled = dev->streams.recycled;
+    enum xseg_result e = xs_streams_get(&dev->streams, key, stream);
+    if (recycled != dev->streams.recycled)
+        xs_caches_forget_streams(dev); /* some thread may know the record as another stream */
+    return e;
+}
+
 struct xs_stream *xs_caches_known_stream(const struct xs_device *dev, struct xs_cache *c,
                                          xs_cu_stream handle)
 {
@@ -67,10 +78,6 @@ void xs_caches_know_stream(struct xs_device *dev, struct xs_cache *c, xs_cu_stre
                            struct xs_stream *stream)
 {
     xs_assert_held(&dev->lock);
-    if (dev->streams.recycled != dev->streams_recycled_seen) {
-        dev->streams_recycled_seen = dev->streams.recycled;
-        xs_caches_forget_streams(dev);
-    }
     *xs_cache_stream_slot(c, handle) = (struct xs_cache_stream){
         .handle = handle,
         .stream = stream,
@@ -88,9 +95,10 @@ enum xseg_result xs_caches_trust_stream(struct xs_device *dev, xs_cu_stream hand
         return e;
     xs_lock_acquire(&dev->lock);
     struct xs_stream *stream;
-    e = xs_streams_get(&dev->streams, &key, &stream);
+    e = xs_caches_get_stream(dev, &key, &stream);
     if (!e) {
         stream->trusted = trusted;
+        xs_streams_mark_capturing(&dev->streams, stream, false); /* it is asked, or about to go */
         stream->key.handle = key.handle;
     }
     xs_lock_release(&dev->lock);

@@ -213,19 +213,29 @@ enum xseg_result xs_device_record_fences(struct xs_device *dev)
     return e;
 }
 
-static bool may_be_capturing(struct xs_device *dev)
+/* Handles that the caller vouches for. Returns how many. */
+static size_t trusted_handles(struct xs_device *dev, xs_cu_stream handles[XS_STREAM_INDEX_LIMIT])
 {
-    if (atomic_load(&dev->captures) > 0 || is_capturing(NULL))
-        return true;
-    xs_cu_stream handles[ALIVE_MAX];
     size_t n = 0;
     xs_lock_acquire(&dev->lock);
-    bool seen = dev->streams.capturing > 0;
     for (unsigned i = 0; i < XS_STREAM_BUCKETS; i++)
-        for (const struct xs_stream *s = dev->streams.bucket[i]; s && n < ALIVE_MAX; s = s->next)
+        for (const struct xs_stream *s = dev->streams.bucket[i]; s; s = s->next)
             if (s->trusted)
                 handles[n++] = s->key.handle;
     xs_lock_release(&dev->lock);
+    return n;
+}
+
+/* What is vouched for is asked; of others, what was seen when they were last passed. */
+static bool may_be_capturing(struct xs_device *dev)
+{
+    xs_cu_stream handles[XS_STREAM_INDEX_LIMIT];
+    if (atomic_load(&dev->captures) > 0 || is_capturing(NULL))
+        return true;
+    xs_lock_acquire(&dev->lock);
+    bool seen = dev->streams.capturing > 0;
+    xs_lock_release(&dev->lock);
+    size_t n = trusted_handles(dev, handles);
     for (size_t i = 0; i < n && !seen; i++)
         seen = is_capturing(handles[i]);
     return seen;
@@ -246,7 +256,7 @@ static enum xseg_result record_stream_fence(struct xs_device *dev, xs_cu_stream 
         return e;
     xs_lock_acquire(&dev->lock);
     struct xs_stream *stream;
-    e = xs_streams_get(&dev->streams, &key, &stream);
+    e = xs_caches_get_stream(dev, &key, &stream);
     xs_lock_release(&dev->lock);
     return e ? e : xs_fence_record(&dev->fences, stream, handle);
 }
@@ -281,6 +291,33 @@ void xs_device_settle(struct xs_device *dev, const struct xs_stream *except)
     for (unsigned i = 0; i < XS_CLASSIC_COUNT; i++)
         xs_heap_settle(&dev->classic[i], &dev->fences, except);
     xs_lock_release(&dev->lock);
+}
+
+enum xseg_result xs_device_settle_in_context(struct xs_device *dev)
+{
+    bool progress;
+    xs_caches_flush(dev);
+    enum xseg_result e = xs_device_record_fences(dev);
+    if (!e)
+        e = xs_device_record_context_fence(dev);
+    if (e && e != XSEG_ERROR_NOT_SUPPORTED)
+        return e;
+    e = xs_fence_poll(&dev->fences, &progress);
+    xs_device_settle(dev, NULL);
+    return e;
+}
+
+enum xseg_result xs_device_settle_all(struct xs_device *dev)
+{
+    struct xs_context_scope scope;
+    xs_lock_acquire(&dev->growth);
+    enum xseg_result e = xs_context_enter(&dev->context, &scope);
+    if (!e) {
+        e = xs_device_settle_in_context(dev);
+        xs_context_leave(&scope);
+    }
+    xs_lock_release(&dev->growth);
+    return e;
 }
 
 /* Room for the memory several times over, so that holes may lie about; in powers of two, since that is how

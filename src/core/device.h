@@ -60,7 +60,6 @@ struct xs_device {
     size_t out_bytes;       /* of LIVE, CACHED and WAITING blocks: what no heap holds */
     uint64_t went_out;      /* bytes that heaps gave out since nothing was reserved */
     uint64_t came_back;     /* ... and got back */
-    uint64_t streams_recycled_seen;
     struct xs_stats stats;
 };
 
@@ -90,6 +89,11 @@ enum xseg_result xs_device_close_stream(struct xs_device *dev, xs_cu_stream hand
 
 /* Blocks whose fences have passed become idle, in all heaps; `except` as in xs_heap_settle(). Takes HEAP. */
 void xs_device_settle(struct xs_device *dev, const struct xs_stream *except);
+
+/* Empties the caches and makes idle what the GPU has passed by now, on all streams. Takes GROWTH. */
+enum xseg_result xs_device_settle_all(struct xs_device *dev);
+/* The same under GROWTH with the context current. */
+enum xseg_result xs_device_settle_in_context(struct xs_device *dev);
 
 /* Address space of one segment where the policy names none. */
 size_t xs_device_default_reserve(const struct xs_device *dev);

@@ -169,7 +169,7 @@ static size_t fresh_size(const struct xs_growth *g, size_t missing, size_t room,
     size_t bytes = xs_max(granule, g->new_bytes / dev->policy.extent_share);
     bool tight = headroom < (reserved + g->fresh_bytes + headroom) / 4;
     if (!tight && only_accumulates(g))
-        bytes = xs_max(2 * missing, bytes); /* the next request finds the rest */
+        bytes = xs_max(missing, xs_min(2 * missing, reserved / 8)); /* the next one finds the rest */
     else if (!tight)
         bytes = xs_max(bytes, (size_t)((double)reserved * dev->policy.extent_ahead));
     bytes = xs_min(xs_max(bytes, dev->policy.extent_min), dev->policy.extent_max);

@@ -20,6 +20,7 @@ struct climb {
     bool expandable;
     bool capturing; /* the stream: no event may be recorded or waited for */
     bool may_borrow;
+    char news[400]; /* to be logged once no lock is held */
     bool retried;
 };
 
@@ -55,7 +56,7 @@ static enum xseg_result record_fences(struct climb *c)
     return e || !others_hold_memory(c) ? e : xs_device_record_fences(c->dev);
 }
 
-/* The same for all streams there are: for what they freed there is no other way left. */
+/* The same for all streams there are: what dead ones freed, or ones that never come back, has no other way. */
 static enum xseg_result record_context_fence(struct climb *c)
 {
     enum xseg_result e = XSEG_ERROR_NOT_SUPPORTED;
@@ -78,25 +79,36 @@ static bool search_again(struct climb *c, uint64_t *counter)
     return c->block != NULL;
 }
 
-static enum xseg_result rung_poll(struct climb *c)
+/* Notes which fences have passed, and what is idle by that. */
+static enum xseg_result look(struct climb *c)
 {
     bool progress = false;
-    enum xseg_result e = record_fences(c);
-    if (!e)
-        e = xs_fence_poll(&c->dev->fences, &progress);
-    if (e)
-        return e;
+    enum xseg_result e = xs_fence_poll(&c->dev->fences, &progress);
     if (progress)
         xs_device_settle(c->dev, c->request->stream);
-    search_again(c, &c->dev->stats.now.rung_poll);
-    return XSEG_OK;
+    return e;
+}
+
+static enum xseg_result rung_poll(struct climb *c)
+{
+    enum xseg_result e = record_fences(c);
+    if (!e)
+        e = look(c);
+    if (!e)
+        e = record_context_fence(c); /* only if others still hold some */
+    if (!e)
+        e = look(c);
+    if (!e)
+        search_again(c, &c->dev->stats.now.rung_poll);
+    return e;
 }
 
 /* Waits for one fence and makes what it freed usable. False: nothing to wait for. */
 static bool wait_for_fence(struct climb *c)
 {
     bool waited = false;
-    if (c->capturing || xs_fence_wait_oldest(&c->dev->fences, &waited) || !waited)
+    bool others = others_hold_memory(c);
+    if (c->capturing || xs_fence_wait_oldest(&c->dev->fences, others, &waited) || !waited)
         return false;
     xs_caches_flush(c->dev);
     xs_device_settle(c->dev, c->request->stream);
@@ -108,6 +120,8 @@ static bool wait_for_fence(struct climb *c)
 static enum xseg_result add_segment(struct climb *c)
 {
     struct xs_device *dev = c->dev;
+    if (c->request->bytes > dev->caps.total_bytes)
+        return xs_fail(XSEG_ERROR_OUT_OF_MEMORY, "more than the device has");
     size_t want = xs_policy_va_reserve(&dev->policy, dev->caps.total_bytes);
     if (!want)
         want = xs_device_default_reserve(dev);
@@ -133,8 +147,9 @@ static enum xseg_result add_segment(struct climb *c)
 static void fall_back_to_classic(struct climb *c)
 {
     struct xs_device *dev = c->dev;
-    xs_log("device %d: no address space can be reserved (%s); using cudaMalloc segments",
-           dev->caps.ordinal, xs_error_text());
+    snprintf(c->news, sizeof(c->news),
+             "device %d: no address space can be reserved (%s); using cudaMalloc segments",
+             dev->caps.ordinal, xs_error_text());
     xs_lock_acquire(&dev->lock);
     dev->no_vmm = true;
     xs_lock_release(&dev->lock);
@@ -142,7 +157,9 @@ static void fall_back_to_classic(struct climb *c)
 }
 
 /* Moving what the GPU is still busy with would have to wait for it. So new extents are taken instead,
- * but only up to a small slack above the most that was ever live at once. */
+ * but only up to a small slack above the most that was ever live at once: a share of it, or a few blocks. */
+#define LEAST_SLACK (64 * XS_MIB)
+
 static bool should_wait(const struct xs_growth *g)
 {
     const struct xs_device *dev = g->dev;
@@ -151,8 +168,8 @@ static bool should_wait(const struct xs_growth *g)
         return false;
     xs_account_merge_all(g->dev, xs_caches_own(g->dev));
     size_t live = xs_max(now->allocated_bytes.peak, now->allocated_bytes.current + g->bytes);
-    return now->reserved_bytes.current + g->fresh_bytes >
-           live + (size_t)((double)live * dev->policy.slack);
+    size_t slack = xs_max((size_t)((double)live * dev->policy.slack), LEAST_SLACK);
+    return now->reserved_bytes.current + g->fresh_bytes > live + slack;
 }
 
 /* One try. NOT_SUPPORTED: there is no window, or it is better to wait first (*wait). */
@@ -238,9 +255,8 @@ static enum xseg_result rung_borrow(struct climb *c)
     uint64_t epoch = 0;
     if (c->capturing || !c->may_borrow || !others_hold_memory(c))
         return XSEG_OK;
-    enum xseg_result e = record_context_fence(c);
-    if (!e)
-        e = xs_fence_wait_on_stream(&c->dev->fences, c->request->handle, &epoch);
+    enum xseg_result e =
+        xs_fence_wait_on_stream(&c->dev->fences, c->request->handle, &epoch);
     if (e || !epoch)
         return e;
     adopt(c, epoch);
@@ -250,7 +266,7 @@ static enum xseg_result rung_borrow(struct climb *c)
 
 static enum xseg_result rung_wait(struct climb *c)
 {
-    enum xseg_result e = record_context_fence(c);
+    enum xseg_result e = record_fences(c); /* what was borrowed waits for this stream now */
     if (e)
         return e;
     e = XSEG_ERROR_OUT_OF_MEMORY;
@@ -264,25 +280,47 @@ static enum xseg_result rung_wait(struct climb *c)
     return e;
 }
 
-/* The other kind of memory is given back, and in classic mode the own kind too: a cached segment cannot
- * serve a request that is larger than it. */
+/* Grows again if giving back has changed anything. */
+static enum xseg_result grow_after(struct climb *c, enum xseg_result released, uint64_t calls_before)
+{
+    uint64_t *retries = &c->dev->stats.now.alloc_retries;
+    if (released)
+        return released;
+    if (calls_before == xs_driver_calls(XS_CALL_mem_free) + xs_driver_calls(XS_CALL_mem_release))
+        return XSEG_ERROR_OUT_OF_MEMORY;
+    count(c, retries);
+    enum xseg_result e = grow(c);
+    if (c->block)
+        count(c, &c->dev->stats.now.rung_release);
+    return e;
+}
+
+/* Classic segments go back: first just enough of them where the policy keeps large ones apart, then all; and
+ * what the other kind of heap caches. */
 static enum xseg_result rung_release(struct climb *c)
 {
     struct xs_device *dev = c->dev;
     uint64_t calls = xs_driver_calls(XS_CALL_mem_free) + xs_driver_calls(XS_CALL_mem_release);
-    enum xseg_result e = xs_trim_for_request(dev, c->request, c->expandable);
-    if (e)
+    enum xseg_result e = XSEG_ERROR_OUT_OF_MEMORY;
+    if (!c->expandable)
+        e = grow_after(c, xs_classic_release_for(dev, c->request), calls);
+    if (e != XSEG_ERROR_OUT_OF_MEMORY)
         return e;
-    if (calls == xs_driver_calls(XS_CALL_mem_free) + xs_driver_calls(XS_CALL_mem_release))
-        return XSEG_ERROR_OUT_OF_MEMORY; /* nothing went, so nothing can have changed */
-    count(c, &dev->stats.now.alloc_retries);
-    e = grow(c);
-    if (c->block)
-        count(c, &dev->stats.now.rung_release);
-    return e;
+    calls = xs_driver_calls(XS_CALL_mem_free) + xs_driver_calls(XS_CALL_mem_release);
+    return grow_after(c, xs_trim_for_request(dev, c->expandable), calls);
 }
 
 /* ---- out of memory -------------------------------------------------------------------------- */
+
+/* All that xseg could hold: the limit, or what it holds and what the device has free. */
+static size_t capacity(const struct climb *c, const struct xseg_stats *s)
+{
+    size_t free_bytes, total;
+    if (xs_cu_mem_get_info(&free_bytes, &total))
+        free_bytes = 0;
+    size_t most = s->reserved_bytes.current + free_bytes;
+    return c->dev->limit_bytes < most ? c->dev->limit_bytes : most;
+}
 
 static enum xseg_result out_of_memory(struct climb *c)
 {
@@ -296,8 +334,7 @@ static enum xseg_result out_of_memory(struct climb *c)
     if (error->code)
         snprintf(call, sizeof(call), "; %s(%s) returned %s", xs_driver_call_name(error->call),
                  error->arguments, xs_driver_code_name(error->code));
-    bool full = s.allocated_bytes.current + c->request->bytes > s.limit_bytes ||
-                s.cached_bytes.current < c->request->bytes;
+    bool full = s.allocated_bytes.current + c->request->bytes > capacity(c, &s);
     return xs_fail(
         XSEG_ERROR_OUT_OF_MEMORY,
         "out of memory on device %d: %s wanted; %s live, %s reserved, %s cached (%s of it not known "
@@ -329,7 +366,8 @@ enum xseg_result xs_ladder_climb(const struct xs_request *request, struct xs_blo
     xs_lock_acquire(&dev->lock);
     c.expandable = xs_alloc_is_expandable(dev);
     c.may_borrow = dev->policy.cross_stream_wait;
-    xs_streams_mark_capturing(&dev->streams, request->stream, c.capturing);
+    if (!xs_stream_is_trusted(request->stream))
+        xs_streams_mark_capturing(&dev->streams, request->stream, c.capturing);
     xs_lock_release(&dev->lock);
     for (unsigned i = 0; i < XS_COUNT_OF(rungs) && !c.block && !e; i++) {
         e = rungs[i](&c);
@@ -342,5 +380,7 @@ enum xseg_result xs_ladder_climb(const struct xs_request *request, struct xs_blo
     xs_context_leave(&scope);
 unlock:
     xs_lock_release(&dev->growth);
+    if (c.news[0])
+        xs_log("%s", c.news);
     return e;
 }

@@ -62,13 +62,10 @@ static void log_report(const struct xs_conf_report *report)
 }
 
 /* A bad string must not stop a program that runs under a preloaded library, unless it says strict. */
-static enum xseg_result read_policy(void)
+static enum xseg_result read_policy(struct xs_conf_report *report)
 {
-    struct xs_conf_report report;
-    memset(&report, 0, sizeof(report));
-    enum xseg_result e = xs_policy_from_environment(&runtime.policy, &report);
-    log_report(&report);
-    return e && report.strict ? e : XSEG_OK;
+    enum xseg_result e = xs_policy_from_environment(&runtime.policy, report);
+    return e && report->strict ? e : XSEG_OK;
 }
 
 static void watch_forks(void)
@@ -76,11 +73,12 @@ static void watch_forks(void)
     pthread_atfork(NULL, NULL, after_fork_in_child);
 }
 
-static enum xseg_result start_locked(void)
+/* What reading the policy had to say goes to the report: it is logged once no lock is held. */
+static enum xseg_result start_locked(struct xs_conf_report *report)
 {
     if (atomic_load_explicit(&runtime.started, memory_order_relaxed))
         return XSEG_OK;
-    enum xseg_result e = read_policy();
+    enum xseg_result e = read_policy(report);
     if (!e)
         e = xs_driver_load(NULL);
     if (e)
@@ -110,20 +108,27 @@ static enum xseg_result open_locked(int ordinal)
     return XSEG_OK;
 }
 
-static enum xseg_result open_device(int ordinal)
+static enum xseg_result open_device_locked(int ordinal, struct xs_conf_report *report)
 {
-    if (xs_runtime_is_over())
-        return forked();
-    xs_lock_acquire(&runtime.lock);
-    enum xseg_result e = start_locked();
+    enum xseg_result e = start_locked(report);
     if (!e && ordinal == XSEG_CURRENT_DEVICE)
         e = xs_context_current_device(&ordinal);
     if (!e && (ordinal < 0 || ordinal >= XS_DEVICE_LIMIT))
         e = xs_fail(XSEG_ERROR_NO_DEVICE, "device %d: not between 0 and %d", ordinal,
                     XS_DEVICE_LIMIT - 1);
-    if (!e)
-        e = open_locked(ordinal);
+    return e ? e : open_locked(ordinal);
+}
+
+static enum xseg_result open_device(int ordinal)
+{
+    if (xs_runtime_is_over())
+        return forked();
+    struct xs_conf_report report;
+    memset(&report, 0, sizeof(report));
+    xs_lock_acquire(&runtime.lock);
+    enum xseg_result e = open_device_locked(ordinal, &report);
     xs_lock_release(&runtime.lock);
+    log_report(&report);
     return e;
 }
 
@@ -164,16 +169,10 @@ struct xs_block *xs_runtime_find(const void *ptr)
 
 /* ---- policy and driver ---------------------------------------------------------------------- */
 
-static enum xseg_result configure_locked(const char *conf)
+static enum xseg_result configure_locked(const char *conf, struct xs_conf_report *report)
 {
-    enum xseg_result e = start_locked();
-    if (e)
-        return e;
-    struct xs_conf_report report;
-    memset(&report, 0, sizeof(report));
     struct xs_policy policy = runtime.policy;
-    e = xs_policy_apply(&policy, conf, "xseg_configure", &report);
-    log_report(&report);
+    enum xseg_result e = xs_policy_apply(&policy, conf, "xseg_configure", report);
     if (e)
         return e;
     runtime.policy = policy;
@@ -187,9 +186,16 @@ enum xseg_result xs_runtime_configure(const char *conf)
 {
     if (xs_runtime_is_over())
         return forked();
+    struct xs_conf_report start, report;
+    memset(&start, 0, sizeof(start));
+    memset(&report, 0, sizeof(report));
     xs_lock_acquire(&runtime.lock);
-    enum xseg_result e = configure_locked(conf);
+    enum xseg_result e = start_locked(&start);
+    if (!e)
+        e = configure_locked(conf, &report);
     xs_lock_release(&runtime.lock);
+    log_report(&start);
+    log_report(&report);
     return e;
 }
 

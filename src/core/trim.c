@@ -147,23 +147,12 @@ static void trim_segments(struct xs_device *dev)
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
-/* Notices what the GPU has finished by now. Without a driver that can, only what is known already goes. */
-static enum xseg_result look_at_fences(struct xs_device *dev)
-{
-    bool progress;
-    enum xseg_result e = xs_device_record_context_fence(dev);
-    if (e && e != XSEG_ERROR_NOT_SUPPORTED)
-        return e;
-    return xs_fence_poll(&dev->fences, &progress);
-}
-
 static enum xseg_result trim_in_context(struct xs_device *dev, size_t keep)
 {
-    xs_caches_flush(dev);
-    enum xseg_result e = look_at_fences(dev);
+    /* An extent may lie in two streams' blocks: joined, they hold it whole. */
+    enum xseg_result e = xs_device_settle_in_context(dev);
     if (e)
         return e;
-    xs_device_settle(dev, NULL); /* an extent may lie in two streams' blocks: joined, they hold it whole */
     e = trim_extents(dev, keep);
     if (!e)
         e = xs_classic_release(dev, keep);
@@ -196,13 +185,8 @@ enum xseg_result xs_trim(struct xs_device *dev, size_t keep)
     return e;
 }
 
-enum xseg_result xs_trim_for_request(struct xs_device *dev, const struct xs_request *request,
-                                     bool expandable)
+enum xseg_result xs_trim_for_request(struct xs_device *dev, bool expandable)
 {
-    if (expandable)
-        return xs_classic_release(dev, 0);
-    enum xseg_result e = xs_classic_release_for(dev, request);
-    if (!e)
-        e = xs_classic_release(dev, 0);
-    return e ? e : trim_extents(dev, 0);
+    enum xseg_result e = xs_classic_release(dev, 0);
+    return e || expandable ? e : trim_extents(dev, 0);
 }

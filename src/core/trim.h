@@ -11,9 +11,8 @@
  * as before. Takes GROWTH. */
 enum xseg_result xs_trim(struct xs_device *dev, size_t keep);
 
-/* For a request that nothing else could serve: what the other kind of heap caches, and classic segments.
- * Under GROWTH with the context current. */
-enum xseg_result xs_trim_for_request(struct xs_device *dev, const struct xs_request *request,
-                                     bool expandable);
+/* For a request that nothing else could serve: classic segments, and for a classic one what the expandable
+ * heap caches. Under GROWTH with the context current. */
+enum xseg_result xs_trim_for_request(struct xs_device *dev, bool expandable);
 
 #endif

@@ -181,19 +181,25 @@ enum xseg_result xs_fence_wait_on_stream(struct xs_fences *fences, xs_cu_stream 
     return xs_driver_result(code);
 }
 
-/* The lock is held over the wait: other threads that need a fence have to wait for the same work. */
-enum xseg_result xs_fence_wait_oldest(struct xs_fences *fences, bool *waited)
+static struct fence *oldest(const struct xs_fences *fences, bool of_context)
 {
-    *waited = false;
+    for (struct xs_list *link = fences->pending.next; link != &fences->pending; link = link->next)
+        if (!of_context || !fence_of(link)->stream)
+            return fence_of(link);
+    return of_context ? oldest(fences, false) : NULL;
+}
+
+/* The lock is held over the wait: other threads that need a fence have to wait for the same work. */
+enum xseg_result xs_fence_wait_oldest(struct xs_fences *fences, bool of_context, bool *waited)
+{
     xs_cu_result code = XS_CUDA_SUCCESS;
     xs_lock_acquire(&fences->lock);
-    if (!xs_list_is_empty(&fences->pending)) {
-        struct fence *f = fence_of(fences->pending.next);
+    struct fence *f = oldest(fences, of_context);
+    if (f)
         code = xs_cu_event_synchronize(f->event);
-        *waited = code == XS_CUDA_SUCCESS;
-        if (*waited)
-            mark_covered(fences, f);
-    }
+    *waited = f && !code;
+    if (*waited)
+        mark_covered(fences, f);
     xs_lock_release(&fences->lock);
     return xs_driver_result(code);
 }

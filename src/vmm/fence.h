@@ -75,7 +75,8 @@ enum xseg_result xs_fence_poll(struct xs_fences *fences, bool *progress);
 enum xseg_result xs_fence_wait_on_stream(struct xs_fences *fences, xs_cu_stream handle,
                                          uint64_t *epoch);
 
-/* Waits for the oldest pending fence. *waited false: there was none. */
-enum xseg_result xs_fence_wait_oldest(struct xs_fences *fences, bool *waited);
+/* Waits for the oldest pending fence, or with `of_context` for the oldest of the whole context if there is one,
+ * which covers all recorded before it. *waited false: there was none. */
+enum xseg_result xs_fence_wait_oldest(struct xs_fences *fences, bool of_context, bool *waited);
 
 #endif

@@ -35,8 +35,8 @@ struct role {
 
 struct scene {
     const char *name;
-    const char *conf;         /* ALLOC_CONF; NULL: none */
-    void (*begin)(void);      /* may be NULL, as `end` */
+    const char *conf;    /* ALLOC_CONF; NULL: none */
+    void (*begin)(void); /* may be NULL, as `end` */
     struct role role[RACE_ROLES];
     void (*end)(void);
 };
@@ -132,7 +132,7 @@ static inline void race_give(struct held *h)
 /* Mostly sizes that come again, up to 1 MiB; sometimes any. */
 static inline size_t race_size(struct racer *r)
 {
-    static const size_t common[] = {512,          4 * XS_KIB,   20 * XS_KIB,
+    static const size_t common[] = {512,         4 * XS_KIB,   20 * XS_KIB,
                                     64 * XS_KIB, 200 * XS_KIB, XS_MIB};
     if (race_below(r, 16))
         return common[race_below(r, XS_COUNT_OF(common))];

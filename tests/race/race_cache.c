@@ -75,11 +75,17 @@ static void grow_in_context(struct racer *r)
 
 static void configure(struct racer *r)
 {
-    static const char *const confs[] = {
-        "cache:False",        "cache:True,cache_blocks:4", "cache_bytes:1M",
-        "cache:auto",         "cache_blocks:256",          "cache_bytes:unlimited",
-        "poison:90",          "poison:0",                  "expandable_segments:False",
-        "roundup_power2_divisions:4", "expandable_segments:True"};
+    static const char *const confs[] = {"cache:False",
+                                        "cache:True,cache_blocks:4",
+                                        "cache_bytes:1M",
+                                        "cache:auto",
+                                        "cache_blocks:256",
+                                        "cache_bytes:unlimited",
+                                        "poison:90",
+                                        "poison:0",
+                                        "expandable_segments:False",
+                                        "roundup_power2_divisions:4",
+                                        "expandable_segments:True"};
     while (race_goes_on()) {
         XT_OK(xseg_configure(confs[race_below(r, XS_COUNT_OF(confs))]));
         race_pause((long)race_below(r, 500));
@@ -123,19 +129,38 @@ int main(int argc, char **argv)
 {
     static const struct scene scenes[] = {
         {"hits against empty_cache", NULL, NULL, {{hit, 2}, {ping, 1}, {empty, 1}}, NULL},
-        {"hits against trim and growth", NULL, NULL,
-         {{hit, 2}, {hit_own_stream, 1}, {trim, 1}, {grow_in_context, 1}}, NULL},
+        {"hits against trim and growth",
+         NULL,
+         NULL,
+         {{hit, 2}, {hit_own_stream, 1}, {trim, 1}, {grow_in_context, 1}},
+         NULL},
         {"trim against growth", NULL, NULL, {{trim, 1}, {grow_in_context, 2}, {empty, 1}}, NULL},
         {"hits against configure", NULL, NULL, {{hit, 2}, {ping, 1}, {configure, 1}}, NULL},
-        {"hits against readings", NULL, NULL,
-         {{hit, 2}, {ping, 1}, {grow_in_context, 1}, {read_stats, 1}}, NULL},
-        {"hits under a limit", "memory_limit:64M", NULL,
-         {{hit, 1}, {hit_own_stream, 3}, {set_limits, 1}}, NULL},
-        {"all at once", NULL, NULL,
-         {{hit, 1}, {hit_own_stream, 1}, {grow_in_context, 1}, {trim, 1}, {configure, 1},
-          {read_stats, 1}}, NULL},
-        {"all at once, classic", "expandable_segments:False,cache:True", NULL,
-         {{hit, 1}, {hit_own_stream, 1}, {grow_in_context, 1}, {trim, 1}, {read_stats, 1}}, NULL},
+        {"hits against readings",
+         NULL,
+         NULL,
+         {{hit, 2}, {ping, 1}, {grow_in_context, 1}, {read_stats, 1}},
+         NULL},
+        {"hits under a limit",
+         "memory_limit:64M",
+         NULL,
+         {{hit, 1}, {hit_own_stream, 3}, {set_limits, 1}},
+         NULL},
+        {"all at once",
+         NULL,
+         NULL,
+         {{hit, 1},
+          {hit_own_stream, 1},
+          {grow_in_context, 1},
+          {trim, 1},
+          {configure, 1},
+          {read_stats, 1}},
+         NULL},
+        {"all at once, classic",
+         "expandable_segments:False,cache:True",
+         NULL,
+         {{hit, 1}, {hit_own_stream, 1}, {grow_in_context, 1}, {trim, 1}, {read_stats, 1}},
+         NULL},
     };
     return race_main(scenes, XS_COUNT_OF(scenes), argc, argv);
 }

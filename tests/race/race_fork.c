@@ -116,10 +116,16 @@ int main(int argc, char **argv)
 {
     static const struct scene scenes[] = {
         {"forks beside hits", NULL, NULL, {{fork_often, 1}, {hit, 2}}, NULL},
-        {"forks beside growth and readings", NULL, NULL,
-         {{fork_often, 1}, {hit, 1}, {grow, 1}, {read_stats, 1}}, NULL},
-        {"forks beside growth, classic", "expandable_segments:False", NULL,
-         {{fork_often, 1}, {hit, 1}, {grow, 1}}, NULL},
+        {"forks beside growth and readings",
+         NULL,
+         NULL,
+         {{fork_often, 1}, {hit, 1}, {grow, 1}, {read_stats, 1}},
+         NULL},
+        {"forks beside growth, classic",
+         "expandable_segments:False",
+         NULL,
+         {{fork_often, 1}, {hit, 1}, {grow, 1}},
+         NULL},
     };
     return race_main(scenes, XS_COUNT_OF(scenes), argc, argv);
 }

@@ -6,9 +6,9 @@
  */
 #include "race.h"
 
-#define SHARED  4   /* streams that all threads use */
-#define CHECKS  512 /* of one thread, in the order they were queued */
-#define BYTES   64  /* looked at, at either end */
+#define SHARED 4   /* streams that all threads use */
+#define CHECKS 512 /* of one thread, in the order they were queued */
+#define BYTES  64  /* looked at, at either end */
 
 static xs_cu_stream shared[SHARED];
 
@@ -215,22 +215,46 @@ static void destroy_shared(void)
 int main(int argc, char **argv)
 {
     static const struct scene scenes[] = {
-        {"threads share streams that lag", NULL, make_shared,
-         {{work_on_shared, 3}, {advance, 1}}, destroy_shared},
-        {"the same, vouched for", NULL, make_shared_vouched,
-         {{work_on_shared, 3}, {advance, 1}}, destroy_shared},
-        {"the same under a limit: memory is borrowed", "memory_limit:40M", make_shared_vouched,
-         {{work_on_shared, 3}, {advance, 1}}, destroy_shared},
-        {"the same under a limit, waited for", "memory_limit:40M,cross_stream_wait:False", make_shared,
-         {{work_on_shared, 3}, {advance, 1}}, destroy_shared},
-        {"default streams beside others", NULL, make_shared,
-         {{work_on_default, 2}, {work_on_shared, 1}, {advance, 1}, {trim, 1}}, destroy_shared},
-        {"streams come and go", NULL, make_shared,
-         {{come_and_go, 3}, {work_on_shared, 1}, {advance, 1}, {trim, 1}}, destroy_shared},
-        {"streams come and go under a limit", "memory_limit:60M", make_shared_vouched,
-         {{come_and_go, 2}, {work_on_shared, 2}, {advance, 1}, {trim, 1}}, destroy_shared},
-        {"streams come and go, classic", "expandable_segments:False,cache:True", make_shared,
-         {{come_and_go, 2}, {work_on_shared, 1}, {advance, 1}, {trim, 1}}, destroy_shared},
+        {"threads share streams that lag",
+         NULL,
+         make_shared,
+         {{work_on_shared, 3}, {advance, 1}},
+         destroy_shared},
+        {"the same, vouched for",
+         NULL,
+         make_shared_vouched,
+         {{work_on_shared, 3}, {advance, 1}},
+         destroy_shared},
+        {"the same under a limit: memory is borrowed",
+         "memory_limit:40M",
+         make_shared_vouched,
+         {{work_on_shared, 3}, {advance, 1}},
+         destroy_shared},
+        {"the same under a limit, waited for",
+         "memory_limit:40M,cross_stream_wait:False",
+         make_shared,
+         {{work_on_shared, 3}, {advance, 1}},
+         destroy_shared},
+        {"default streams beside others",
+         NULL,
+         make_shared,
+         {{work_on_default, 2}, {work_on_shared, 1}, {advance, 1}, {trim, 1}},
+         destroy_shared},
+        {"streams come and go",
+         NULL,
+         make_shared,
+         {{come_and_go, 3}, {work_on_shared, 1}, {advance, 1}, {trim, 1}},
+         destroy_shared},
+        {"streams come and go under a limit",
+         "memory_limit:60M",
+         make_shared_vouched,
+         {{come_and_go, 2}, {work_on_shared, 2}, {advance, 1}, {trim, 1}},
+         destroy_shared},
+        {"streams come and go, classic",
+         "expandable_segments:False,cache:True",
+         make_shared,
+         {{come_and_go, 2}, {work_on_shared, 1}, {advance, 1}, {trim, 1}},
+         destroy_shared},
     };
     return race_main(scenes, XS_COUNT_OF(scenes), argc, argv);
 }

@@ -1,8 +1,4 @@
-/* Reports R08, R37, R38, R42, R46 and R96: streams, captures, threads. */
-#include <pthread.h>
-#include <time.h>
-
-#include "driver/driver_fault.h"
+/* Reports R08, R37, R38, R42: memory of one stream is wanted by another, or by none. */
 #include "report_fixture.h"
 
 #define COUNT 500
@@ -79,6 +75,11 @@ static void r37(void)
     destroy_streams();
 }
 
+static void count_run(void *n)
+{
+    ++*(uint64_t *)n;
+}
+
 static void r38(void)
 {
     two_streams();
@@ -98,6 +99,61 @@ static void r38(void)
     XT_EQUAL(xt_stats(0).out_of_memory, 0);
     XT_AT_MOST(xt_stats(0).reserved_bytes.peak, 4 * XS_GIB);
     XT_CU(cu.cuCtxSynchronize());
+    destroy_streams();
+}
+
+/* As reported: each block is used on a second stream that lags behind. */
+static void pile_up(void)
+{
+    static uint64_t done;
+    xs_cu_event event;
+    two_streams();
+    XT_CU(cu.cuEventCreate(&event, XS_CU_EVENT_DISABLE_TIMING));
+    XT_CU(sim.stream_manual(s1, true));
+    XT_CU(sim.stream_manual(s2, true));
+    set_limit(4 * XS_GIB);
+    for (unsigned i = 0; i < 64; i++) {
+        void *p = xt_alloc_on(256 * XS_MIB, s1);
+        XT_CU(cu.cuEventRecord(event, s1));
+        XT_CU(cu.cuStreamWaitEvent(s2, event, 0));
+        XT_CU(sim.launch(s2, (uintptr_t)p, 256 * XS_MIB));
+        XT_CU(cu.cuLaunchHostFunc(s2, count_run, &done));
+        XT_OK(xseg_record_stream(p, s2));
+        xt_free(p);
+        XT_CU(sim.launch(s1, 0, 0));
+        xt_check();
+        if (i < 16) {
+            XT_EQUAL(done, 0); /* there was room */
+            XT_EQUAL(xt_stats(0).frag_waiting_bytes, (i + 1) * 256 * XS_MIB);
+        }
+    }
+    XT_CHECK(done < 64); /* nobody waited for all of it */
+    XT_EQUAL(xt_stats(0).out_of_memory, 0);
+    XT_AT_MOST(xt_stats(0).reserved_bytes.peak, 4 * XS_GIB);
+    XT_CU(cu.cuCtxSynchronize());
+    XT_CU(cu.cuEventDestroy_v2(event));
+}
+
+static uint64_t host_waits(void)
+{
+    return sim.calls("cuEventSynchronize") + sim.calls("cuStreamSynchronize");
+}
+
+static void r38_borrows(void)
+{
+    pile_up();
+    XT_EQUAL(host_waits(), 0);
+    XT_CHECK(xt_stats(0).rung_borrow > 0);
+    XT_EQUAL(xt_stats(0).rung_wait, 0);
+    destroy_streams();
+}
+
+static void r38_waits(void)
+{
+    pile_up();
+    XT_EQUAL(xt_stats(0).rung_borrow, 0);
+    XT_CHECK(xt_stats(0).rung_wait > 0);
+    XT_AT_MOST(host_waits(), 64);
     destroy_streams();
 }
 
@@ -164,180 +220,6 @@ static void r42_recycled(void)
     XT_CU(cu.cuStreamDestroy_v2(s1));
 }
 
-/* ---- R46: memory is asked for while a stream captures ----------------------------------------- */
-
-static const int modes[] = {XS_CU_CAPTURE_MODE_GLOBAL, XS_CU_CAPTURE_MODE_THREAD_LOCAL,
-                            XS_CU_CAPTURE_MODE_RELAXED};
-
-static void begin_capture(int mode)
-{
-    snprintf(xt_where, sizeof(xt_where), "capture mode %d", mode);
-    XT_CU(cu.cuStreamBeginCapture_v2(s1, mode));
-}
-
-static void end_capture(void)
-{
-    int status;
-    XT_CU(cu.cuStreamIsCapturing(s1, &status));
-    XT_EQUAL(status, XS_CU_CAPTURE_STATUS_ACTIVE);
-    xs_cu_graph graph;
-    XT_CU(cu.cuStreamEndCapture(s1, &graph));
-    XT_CU(cu.cuGraphDestroy(graph));
-}
-
-/* Three cached blocks of 512 MiB, a live one, and a limit that leaves `more`. */
-static void fill_cache(size_t more)
-{
-    two_streams();
-    void *p[3];
-    for (unsigned i = 0; i < 3; i++)
-        p[i] = xt_alloc(512 * XS_MIB);
-    for (unsigned i = 0; i < 3; i++)
-        xt_free(p[i]);
-    set_limit(xt_reserved() + more);
-}
-
-/* In each mode `stream` asks for memory that needs a new segment or extents, while s1 captures. */
-static void ask_while_capturing(xs_cu_stream stream, size_t bytes, bool must_be_given)
-{
-    for (size_t i = 0; i < XS_COUNT_OF(modes); i++) {
-        begin_capture(modes[i]);
-        void *p = xt_try(bytes, stream);
-        if (must_be_given && !p)
-            XT_FAIL("refused: %s", xseg_last_error());
-        if (p)
-            XT_CU(sim.launch(stream, (uintptr_t)p, bytes));
-        end_capture();
-        xt_check();
-        if (p)
-            xt_free(p);
-        XT_CU(cu.cuCtxSynchronize());
-        XT_OK(xseg_empty_cache(0));
-    }
-    destroy_streams();
-}
-
-static void r46_grows(void)
-{
-    fill_cache(2 * XS_GIB);
-    ask_while_capturing(s1, 700 * XS_MIB, true);
-}
-
-static void r46_grows_beside(void)
-{
-    fill_cache(2 * XS_GIB);
-    ask_while_capturing(s2, 700 * XS_MIB, true);
-}
-
-static void r46_full(void)
-{
-    fill_cache(0);
-    ask_while_capturing(s1, 256 * XS_MIB, false);
-}
-
-static void r46_full_beside(void)
-{
-    fill_cache(0);
-    ask_while_capturing(s2, 600 * XS_MIB, false);
-}
-
-static void r46_empty_cache(void)
-{
-    fill_cache(0);
-    begin_capture(XS_CU_CAPTURE_MODE_GLOBAL);
-    xseg_empty_cache(0); /* may keep memory, but not break the capture */
-    end_capture();
-    destroy_streams();
-}
-
-static void r46_freed_beside(void)
-{
-    fill_cache(2 * XS_GIB);
-    void *p = xt_alloc_on(64 * XS_MIB, s2);
-    begin_capture(XS_CU_CAPTURE_MODE_GLOBAL);
-    xt_free(p);
-    xt_free(xt_alloc_on(64 * XS_MIB, s2));
-    end_capture();
-    destroy_streams();
-}
-
-/* ---- R96: a slow driver call holds up nobody who needs no memory ------------------------------ */
-
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-static void *grow_slowly(void *unused)
-{
-    (void)unused;
-    void *p = NULL;
-    XT_OK(xseg_malloc(&p, 256 * XS_MIB, 0, NULL));
-    xt_free(p);
-    return NULL;
-}
-
-static void r96_hit(void)
-{
-    pthread_t thread;
-    const struct xs_fault slow = {XS_CALL_mem_create, 1, 1, 0, XS_CUDA_SUCCESS, 400000000};
-    void *cached = xt_alloc(XS_MIB), *pin = xt_alloc(512); /* so that its extent cannot move */
-    xt_free(cached);
-    xs_fault_add(&slow);
-    XT_EQUAL(pthread_create(&thread, NULL, grow_slowly, NULL), 0);
-    const struct timespec moment = {0, 50000000};
-    nanosleep(&moment, NULL);
-    const double start = seconds();
-    for (unsigned i = 0; i < 1000; i++)
-        xt_free(xt_alloc(XS_MIB));
-    const double taken = seconds() - start;
-    pthread_join(thread, NULL);
-    xs_fault_clear();
-    if (taken > 0.2)
-        XT_FAIL("1000 cached pairs took %.3f s", taken);
-    xt_check();
-    xt_free(pin);
-}
-
-static void *grow_many(void *seed)
-{
-    void *p[16];
-    for (unsigned round = 0; round < 30; round++) {
-        for (unsigned i = 0; i < 16; i++) {
-            const size_t bytes = XS_MIB * (1 + (round + i + *(unsigned *)seed) % 9);
-            XT_OK(xseg_malloc(&p[i], bytes, 0, NULL));
-            memset(p[i], (int)*(unsigned *)seed, 64);
-            memset((char *)p[i] + bytes - 64, (int)*(unsigned *)seed, 64);
-        }
-        for (unsigned i = 0; i < 16; i++) {
-            const unsigned char *bytes = p[i];
-            XT_EQUAL(bytes[0], *(unsigned *)seed);
-            XT_EQUAL(bytes[XS_MIB * (1 + (round + i + *(unsigned *)seed) % 9) - 1],
-                     *(unsigned *)seed);
-            xt_free(p[i]);
-        }
-        if (round % 10 == 9)
-            XT_OK(xseg_empty_cache(0));
-    }
-    return NULL;
-}
-
-static void r96_two_grow(void)
-{
-    pthread_t thread[4];
-    unsigned seed[4];
-    for (unsigned i = 0; i < 4; i++) {
-        seed[i] = i + 1;
-        XT_EQUAL(pthread_create(&thread[i], NULL, grow_many, &seed[i]), 0);
-    }
-    for (unsigned i = 0; i < 4; i++)
-        pthread_join(thread[i], NULL);
-    xt_check();
-    XT_EQUAL(xt_stats(0).allocations.current, 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -347,25 +229,12 @@ int main(void)
         REPORT("R08: also when one of the streams is gone, classic", r08_destroyed, CLASSIC),
         REPORT("R37: nothing is unmapped under a kernel", r37),
         REPORT("R38: waiting for the oldest work comes before a refusal", r38),
+        REPORT("R38: the GPU waits for blocks in use elsewhere, the host does not", r38_borrows),
+        REPORT("R38: the host waits for the oldest work only", r38_waits,
+               "ALLOC_CONF=cross_stream_wait:False"),
         REPORT("R42: destroyed streams leave no garbage", r42_destroyed),
         REPORT("R42: destroyed streams leave no garbage, classic", r42_destroyed, CLASSIC),
         REPORT("R42: a recycled stream value inherits nothing", r42_recycled),
-        REPORT("R46: growth on a capturing stream leaves the capture valid", r46_grows),
-        REPORT("R46: classic growth on a capturing stream leaves the capture valid", r46_grows,
-               CLASSIC),
-        REPORT("R46: growth beside a capture leaves it valid", r46_grows_beside),
-        REPORT("R46: classic growth beside a capture leaves it valid", r46_grows_beside, CLASSIC),
-        REPORT("R46: a full limit leaves the capture valid", r46_full),
-        REPORT("R46: a full limit leaves the capture valid, max_split_size_mb", r46_full,
-               "ALLOC_CONF=expandable_segments:False,max_split_size_mb:64"),
-        REPORT("R46: a full limit beside a capture leaves it valid", r46_full_beside),
-        REPORT("R46: emptying the cache leaves the capture valid", r46_empty_cache),
-        REPORT("R46: emptying the cache leaves the capture valid, classic", r46_empty_cache,
-               CLASSIC),
-        REPORT("R46: freeing beside a capture leaves it valid", r46_freed_beside),
-        REPORT("R96: a slow growth does not hold up cached requests", r96_hit),
-        REPORT("R96: threads that grow at once all succeed", r96_two_grow),
-        REPORT("R96: threads that grow at once all succeed, classic", r96_two_grow, CLASSIC),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -218,7 +218,7 @@ static void passed_context_fence_takes_older_fences_along(void **state)
     uint64_t queries = xs_driver_calls(XS_CALL_event_query);
     assert_int_equal(fences.pending_count, 3);
     bool waited;
-    ok(xs_fence_wait_oldest(&fences, &waited));
+    ok(xs_fence_wait_oldest(&fences, false, &waited));
     assert_true(poll());
     assert_int_equal(fences.pending_count, 0);
     assert_true(passed(0, first) && passed(1, first));
@@ -251,12 +251,12 @@ static void wait_is_for_the_oldest_alone(void **state)
     record(0);
     uint64_t second = free_on(s[1]);
     record(1);
-    ok(xs_fence_wait_oldest(&fences, &waited));
+    ok(xs_fence_wait_oldest(&fences, false, &waited));
     assert_true(waited && passed(0, first));
     assert_false(passed(1, second) || poll());
-    ok(xs_fence_wait_oldest(&fences, &waited));
+    ok(xs_fence_wait_oldest(&fences, false, &waited));
     assert_true(waited && passed(1, second));
-    ok(xs_fence_wait_oldest(&fences, &waited));
+    ok(xs_fence_wait_oldest(&fences, false, &waited));
     assert_false(waited);
 }
 
@@ -360,7 +360,7 @@ static void failure_to_look_changes_nothing(void **state)
     assert_int_equal(xs_fence_poll(&fences, &progress), XSEG_ERROR_DRIVER);
     assert_false(progress || passed(0, stamp));
     fail_call(XS_CALL_event_synchronize, 1, XS_CUDA_ERROR_ILLEGAL_ADDRESS);
-    assert_int_equal(xs_fence_wait_oldest(&fences, &waited), XSEG_ERROR_DRIVER);
+    assert_int_equal(xs_fence_wait_oldest(&fences, false, &waited), XSEG_ERROR_DRIVER);
     assert_false(waited || passed(0, stamp));
     assert_int_equal(fences.pending_count, 1);
     assert_true(poll() && passed(0, stamp));
@@ -429,7 +429,7 @@ static void *free_and_record(void *arg)
         bad += xs_fence_record(&fences, round % 7 ? s[i] : NULL, handles[i]) != XSEG_OK;
         bad += xs_fence_poll(&fences, &progress) != XSEG_OK;
         while (!passed(i, stamp) && !bad)
-            bad += xs_fence_wait_oldest(&fences, &waited) != XSEG_OK;
+            bad += xs_fence_wait_oldest(&fences, false, &waited) != XSEG_OK;
     }
     return (void *)bad;
 }
