@@ -37,7 +37,7 @@ void xs_cache_refresh(struct xs_cache *c, const struct xs_policy *policy, bool e
     c->policy = *policy;
     c->hit_generation = enabled && rounds_plainly(policy) ? c->generation : XS_CACHE_NO_GENERATION;
     c->enabled = enabled;
-    c->bin_limit = (uint16_t)policy->cache_blocks;
+    c->bin_limit = enabled ? (uint16_t)policy->cache_blocks : 0; /* 0: takes nothing */
     c->bytes_limit = policy->cache_bytes;
     c->keep_limit = policy->cache_keep;
     for (unsigned i = 0; i < XS_CACHE_STREAMS; i++)

@@ -27,6 +27,7 @@ static struct {
     bool caches;     /* not backend:cudaMalloc */
     bool policy_may_change;
     size_t granule;
+    size_t divisions; /* of roundup_power2_divisions; 0: none */
     uint64_t allocs, frees, refusals;
     size_t peak_reserved;
 } run;
@@ -119,7 +120,8 @@ static void check_refusal(size_t bytes, unsigned stream)
     }
     const struct xseg_stats s = xt_stats(0);
     const size_t kept = s.reserved_bytes.current - s.frag_free_bytes - s.frag_idle_bytes;
-    if (kept + xs_round_up(bytes, run.granule) + run.granule <= run.limit)
+    const size_t rounded = run.divisions ? bytes + bytes / run.divisions : bytes;
+    if (kept + xs_round_up(rounded, run.granule) + run.granule <= run.limit)
         XT_FAIL("%zu bytes refused, although %zu of %zu could be given: %s", bytes,
                 run.limit - kept, run.limit, xseg_last_error());
 }
@@ -291,6 +293,7 @@ static void begin(void)
     XT_CU(cu.cuMemGetAllocationGranularity(&run.granule, &prop, XS_CU_GRANULARITY_MINIMUM));
     run.caches = !conf_has("backend:cudaMalloc");
     run.expandable = run.caches && !conf_has("expandable_segments:False");
+    run.divisions = conf_has("divisions:4") ? 4 : 0;
     run.policy_may_change = !conf_has("divisions") && !conf_has("max_split");
     run.target = LIVE_BYTES / 2;
     XT_OK(xseg_get_limit(0, &run.limit));

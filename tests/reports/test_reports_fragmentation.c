@@ -288,6 +288,25 @@ static void r13(void)
     xt_free(must_fit(9 * tenth));
 }
 
+/* A hole of 20 MiB between live blocks, two free extents of 16 MiB elsewhere, and no more to be had. */
+static void r13_no_extent_fits(void)
+{
+    XT_OK(xseg_configure("extent_max:2M"));
+    void *hole = xt_alloc(20 * XS_MIB), *wall = xt_alloc(2 * XS_MIB), *p[4];
+    XT_OK(xseg_configure("extent_max:16M,extent_min:16M"));
+    for (unsigned i = 0; i < 4; i++)
+        p[i] = xt_alloc(16 * XS_MIB);
+    xt_free(hole);
+    XT_OK(xseg_empty_cache(0));
+    xt_free(p[0]);
+    xt_free(p[2]);
+    set_limit(xt_reserved());
+    xt_free(must_fit(20 * XS_MIB));
+    xt_free(p[1]);
+    xt_free(p[3]);
+    xt_free(wall);
+}
+
 /* ---- R16: blocks that are never split --------------------------------------------------------- */
 
 static void r16_default_slack(void)
@@ -371,6 +390,7 @@ int main(void)
         REPORT("R12: classic: the release is counted as one retry", r12_classic, CLASSIC),
         REPORT("R13: free chunks serve a larger request", r13),
         REPORT("R13: the same in classic mode", r13, CLASSIC),
+        REPORT("R13: free extents serve although none fits the hole", r13_no_extent_fits),
         REPORT("R16: an oversize block serves only what is nearly as large", r16_default_slack,
                "ALLOC_CONF=expandable_segments:False,max_split_size_mb:400"),
         REPORT("R16: max_non_split_rounding_mb widens that", r16_wide_slack,
