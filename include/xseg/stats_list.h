@@ -22,12 +22,14 @@
     V(metadata_bytes_per_gib, "bytes", "the same for each GiB reserved")                           \
     V(largest_free_bytes, "bytes", "largest request served now without new memory or mapping")     \
     V(frag_cache_bytes, "bytes", "cause of reserved - allocated: in the block caches of threads")  \
-    V(frag_free_bytes, "bytes", "cause: free, in extents that hold nothing live") \
+    V(frag_free_bytes, "bytes", "cause: free, in extents that hold nothing live")                  \
     V(frag_idle_bytes, "bytes", "cause: extents that are not mapped anywhere")                     \
     V(frag_pinned_bytes, "bytes", "cause: free, but in an extent that a live block pins")          \
-    V(frag_split_bytes, "bytes", "cause: free remainders of classic segments that are partly live") \
+    V(frag_split_bytes, "bytes",                                                                   \
+      "cause: free remainders of classic segments that are partly live")                           \
     V(frag_stream_bytes, "bytes", "cause: freed on a stream, not yet known to be free for others") \
-    V(frag_waiting_bytes, "bytes", "cause: freed, and the GPU may still be using it (active - allocated)") \
+    V(frag_waiting_bytes, "bytes",                                                                 \
+      "cause: freed, and the GPU may still be using it (active - allocated)")                      \
     C(alloc_retries, "times", "requests that had to give cached memory back to be served")         \
     C(out_of_memory, "times", "requests refused for want of memory")                               \
     C(cache_hits, "times", "served by the thread's block cache")                                   \

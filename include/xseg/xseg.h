@@ -53,7 +53,8 @@ enum xseg_result {
     XSEG_ERROR_UNKNOWN_POINTER = 8, /* the pointer is not the start of a live allocation of xseg */
     XSEG_ERROR_NOT_SUPPORTED = 9,   /* this device or driver cannot do it */
     XSEG_ERROR_IO = 10,             /* a file could not be read or written */
-    XSEG_ERROR_SHUTDOWN = 11        /* the CUDA driver has been torn down (process exit), or this is a forked child */
+    XSEG_ERROR_SHUTDOWN =
+        11 /* the CUDA driver has been torn down (process exit), or this is a forked child */
 };
 
 /* ---- memory ---------------------------------------------------------------------------------- */

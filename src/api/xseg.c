@@ -9,7 +9,7 @@
 #include "core/trim.h"
 #include "driver/driver.h"
 
-#define STRING(x) #x
+#define STRING(x)                         #x
 #define VERSION_TEXT(major, minor, patch) STRING(major) "." STRING(minor) "." STRING(patch)
 
 /* ---- memory --------------------------------------------------------------------------------- */
@@ -161,7 +161,8 @@ enum xseg_result xseg_memory_info(int device, size_t *free_bytes, size_t *total_
         return e;
     struct xseg_stats s;
     xs_device_read_stats(dev, &s);
-    free_now += s.frag_free_bytes + s.frag_idle_bytes + s.frag_cache_bytes;
+    /* Two readings, between which others may have given something back. */
+    free_now = xs_min(free_now + s.frag_free_bytes + s.frag_idle_bytes + s.frag_cache_bytes, total);
     if (s.limit_bytes != UINT64_MAX) {
         total = xs_min(total, s.limit_bytes);
         size_t live = s.active_bytes.current;
@@ -254,8 +255,8 @@ static enum xseg_result reading_device(int device, int *ordinal, struct xs_devic
 {
     *ordinal = device;
     if (device == XSEG_CURRENT_DEVICE) {
-        enum xseg_result e = xs_driver_is_loaded() ? xs_context_current_device(ordinal)
-                                                   : (*ordinal = 0, XSEG_OK);
+        enum xseg_result e =
+            xs_driver_is_loaded() ? xs_context_current_device(ordinal) : (*ordinal = 0, XSEG_OK);
         if (e)
             return e;
     }

@@ -14,18 +14,19 @@
 #include "base/base.h"
 #include "base/biased_lock.h"
 #include "base/list.h"
+#include "cache/cache_counts.h"
 #include "heap/block.h"
 #include "policy/size_class.h"
 #include "vmm/stream.h"
 
-#define XS_CACHE_BINS 1024
+#define XS_CACHE_BINS    1024
 #define XS_CACHE_STREAMS 8
 
 struct xs_cache_bin {
     uint64_t key;
     struct xs_block *head;
     uint16_t count;
-    bool listed; /* among the filled bins */
+    bool listed;   /* among the filled bins */
     uint32_t hits; /* since the bin has this key */
 };
 
@@ -35,37 +36,15 @@ struct xs_cache_stream {
     struct xs_stream *stream;
     uint64_t id;
     uint32_t index; /* of the stream */
-    bool trusted; /* the handle cannot come to mean another stream behind our back */
+    bool trusted;   /* the handle cannot come to mean another stream behind our back */
 };
 
 #define XS_CACHE_NO_STREAM ((xs_cu_stream)UINTPTR_MAX)
 
-/* What the owner has done since its counters were last added to the device's. Only the owner writes them,
- * or who holds the lock; others may read them at any time. */
-struct xs_cache_counts {
-    _Atomic uint64_t allocs, frees;
-    _Atomic uint64_t misses;                      /* of the allocs */
-    _Atomic uint64_t requested_in, requested_out; /* bytes of allocs; bytes of frees */
-    _Atomic uint64_t allocated_in, allocated_out;
-    _Atomic int64_t requested_peak, allocated_peak, blocks_peak; /* highest in - out */
-};
-
-#define XS_READ(x) atomic_load_explicit(&(x), memory_order_relaxed)
-#define XS_WRITE(x, value) atomic_store_explicit(&(x), (value), memory_order_relaxed)
-
-static inline int64_t xs_cache_requested(const struct xs_cache_counts *n)
-{
-    return (int64_t)(XS_READ(n->requested_in) - XS_READ(n->requested_out));
-}
-
-static inline int64_t xs_cache_allocated(const struct xs_cache_counts *n)
-{
-    return (int64_t)(XS_READ(n->allocated_in) - XS_READ(n->allocated_out));
-}
-
 /* What all caches of a device share; written rarely. */
 struct xs_cache_shared {
-    _Atomic uint64_t generation;   /* moves on when the policy changes or a stream is announced dead */
+    _Atomic uint64_t
+        generation; /* moves on when the policy changes or a stream is announced dead */
     const _Atomic uint64_t *epoch; /* of the device's fences: the stamp of frees */
 };
 
@@ -74,8 +53,9 @@ struct xs_cache {
     const struct xs_cache_shared *shared;
     void *device; /* for those above */
     /* The owner's alone. */
-    uint64_t hit_generation; /* the generation if the cache may be used by the plainest path, else none */
-    uint64_t generation;     /* of the policy and the streams */
+    uint64_t
+        hit_generation; /* the generation if the cache may be used by the plainest path, else none */
+    uint64_t generation; /* of the policy and the streams */
     size_t bytes_limit;
     size_t keep_limit; /* blocks up to this stay when the others are given back for a better fit */
     uint16_t bin_limit;
@@ -124,25 +104,6 @@ static inline struct xs_cache_bin *xs_cache_bin_of(struct xs_cache *c, uint64_t 
     if (xs_likely(c->bin[slot].key == key))
         return &c->bin[slot];
     return c->bin[slot ^ 1].key == key ? &c->bin[slot ^ 1] : NULL;
-}
-
-static inline void xs_cache_count_in(struct xs_cache_counts *n, size_t requested, size_t bytes)
-{
-    XS_WRITE(n->allocs, XS_READ(n->allocs) + 1);
-    XS_WRITE(n->requested_in, XS_READ(n->requested_in) + requested);
-    XS_WRITE(n->allocated_in, XS_READ(n->allocated_in) + bytes);
-    int64_t r = xs_cache_requested(n), a = xs_cache_allocated(n);
-    int64_t b = (int64_t)(XS_READ(n->allocs) - XS_READ(n->frees));
-    XS_WRITE(n->blocks_peak, b > XS_READ(n->blocks_peak) ? b : XS_READ(n->blocks_peak));
-    XS_WRITE(n->requested_peak, r > XS_READ(n->requested_peak) ? r : XS_READ(n->requested_peak));
-    XS_WRITE(n->allocated_peak, a > XS_READ(n->allocated_peak) ? a : XS_READ(n->allocated_peak));
-}
-
-static inline void xs_cache_count_out(struct xs_cache_counts *n, size_t requested, size_t bytes)
-{
-    XS_WRITE(n->frees, XS_READ(n->frees) + 1);
-    XS_WRITE(n->requested_out, XS_READ(n->requested_out) + requested);
-    XS_WRITE(n->allocated_out, XS_READ(n->allocated_out) + bytes);
 }
 
 static inline bool xs_cache_is_current(const struct xs_cache *c)

@@ -10,8 +10,8 @@
 #include "base/lock.h"
 #include "cache/cache.h"
 
-#define XS_DEPOT_SHARDS 16
-#define XS_DEPOT_BINS 32
+#define XS_DEPOT_SHARDS  16
+#define XS_DEPOT_BINS    32
 #define XS_DEPOT_BATCHES 8
 
 struct xs_depot_bin {

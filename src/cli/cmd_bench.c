@@ -38,8 +38,8 @@ static const struct xs_option option_table[N_OPTIONS] = {
 };
 
 static const struct xs_contestant *const contestants[] = {
-    &xs_contestant_xseg, &xs_contestant_xseg_by_id, &xs_contestant_async,
-    &xs_contestant_mem_alloc, &xs_contestant_glibc};
+    &xs_contestant_xseg, &xs_contestant_xseg_by_id, &xs_contestant_async, &xs_contestant_mem_alloc,
+    &xs_contestant_glibc};
 
 struct settings {
     enum xs_cuda_choice driver;

@@ -108,7 +108,8 @@ static enum xseg_result begin_anew(struct xs_request *request, struct xs_block *
         e = begin(request, &key, block);
     if (e != XSEG_ERROR_NOT_SUPPORTED || xs_device_settle_all(dev))
         return e;
-    return begin(request, &key, block); /* records of streams that hold nothing any more are free now */
+    return begin(request, &key,
+                 block); /* records of streams that hold nothing any more are free now */
 }
 
 /*
@@ -187,8 +188,8 @@ enum xseg_result xs_alloc(struct xs_device *dev, size_t bytes, xs_cu_stream hand
     struct xs_request request = {
         .dev = dev, .requested = bytes, .handle = handle, .own = xs_caches_current(dev)};
     struct xs_block *block;
-    enum xseg_result e = known && request.own ? begin(&request, NULL, &block)
-                                              : begin_anew(&request, &block);
+    enum xseg_result e =
+        known && request.own ? begin(&request, NULL, &block) : begin_anew(&request, &block);
     if (!e && !block)
         e = serve(&request, &block);
     if (!e && (e = fill_with_poison(dev, block, handle)))
@@ -234,8 +235,7 @@ static enum xseg_result freed_already(const struct xs_block *block)
 enum xseg_result xs_free(struct xs_device *dev, struct xs_block *block)
 {
     struct xs_cache *own = xs_caches_current(dev);
-    if (own && own->enabled && block->cacheable &&
-        xs_block_state_of(block) == XS_BLOCK_LIVE) {
+    if (own && own->enabled && block->cacheable && xs_block_state_of(block) == XS_BLOCK_LIVE) {
         xs_caches_make_room(dev, own, block->key);
         if (xs_free_hit(own, block))
             return XSEG_OK;

@@ -379,17 +379,17 @@ static void read_fragmentation(const struct xs_device *dev, struct xseg_stats *o
     out->frag_idle_bytes = dev->extents.idle_bytes;
     out->frag_waiting_bytes = out->active_bytes.current - out->allocated_bytes.current;
     out->frag_cache_bytes = dev->out_bytes - out->active_bytes.current;
-    size_t explained = out->frag_cache_bytes + out->frag_free_bytes + out->frag_idle_bytes + out->frag_pinned_bytes +
-                       out->frag_split_bytes + out->frag_stream_bytes + out->frag_waiting_bytes;
-    out->frag_free_bytes +=
-        out->reserved_bytes.current - out->allocated_bytes.current - explained;
+    size_t explained = out->frag_cache_bytes + out->frag_free_bytes + out->frag_idle_bytes +
+                       out->frag_pinned_bytes + out->frag_split_bytes + out->frag_stream_bytes +
+                       out->frag_waiting_bytes;
+    out->frag_free_bytes += out->reserved_bytes.current - out->allocated_bytes.current - explained;
 }
 
 static void read_driver(const struct xs_device *dev, struct xseg_stats *out)
 {
     uint64_t now[XS_STATS_DRIVER_COUNT];
-    uint64_t *const fields[] = {&out->driver_create,     &out->driver_release, &out->driver_map,
-                                &out->driver_unmap,      &out->driver_set_access, &out->driver_ns,
+    uint64_t *const fields[] = {&out->driver_create, &out->driver_release,    &out->driver_map,
+                                &out->driver_unmap,  &out->driver_set_access, &out->driver_ns,
                                 &out->driver_wall_ns};
     _Static_assert(XS_COUNT_OF(fields) == XS_STATS_DRIVER_COUNT, "one field each");
     driver_counters(now);

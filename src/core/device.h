@@ -38,11 +38,12 @@ struct xs_device {
     _Atomic int captures;    /* announced by the caller and not ended */
 
     struct xs_lock caches_lock; /* rank CACHES */
-    struct xs_list caches;      /* every struct xs_cache; guarded by caches_lock and lock: see cache.h */
+    struct xs_list caches; /* every struct xs_cache; guarded by caches_lock and lock: see cache.h */
 
     struct xs_lock growth;
     /* Guarded by growth. */
-    size_t max_fresh_bytes; /* largest extent that the driver still gives; SIZE_MAX until it refuses one */
+    size_t
+        max_fresh_bytes; /* largest extent that the driver still gives; SIZE_MAX until it refuses one */
 
     struct xs_lock lock; /* rank HEAP */
     /* Guarded by lock. */

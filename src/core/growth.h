@@ -27,19 +27,19 @@ struct xs_growth {
 
     struct xs_block *first; /* the window's leftmost BUSY block */
     struct xs_block *last;
-    xs_cu_ptr va;           /* where the request will begin */
-    struct xs_list moved;   /* mapped extents on their way, each taken out as a BUSY block */
-    struct xs_list idle;    /* extents that were idle */
-    struct xs_list fresh;   /* extents to be created */
-    struct xs_list traded;  /* as moved, but to be released */
+    xs_cu_ptr va;          /* where the request will begin */
+    struct xs_list moved;  /* mapped extents on their way, each taken out as a BUSY block */
+    struct xs_list idle;   /* extents that were idle */
+    struct xs_list fresh;  /* extents to be created */
+    struct xs_list traded; /* as moved, but to be released */
     /* After a failure, what the driver would not undo: */
     struct xs_list kept;        /* fresh extents that it did not take back */
     struct xs_list stuck;       /* idle and moved ones that it did not unmap from their targets */
     struct xs_list stuck_fresh; /* fresh ones, likewise */
-    struct xs_movable movable; /* extents that could move, while planning */
+    struct xs_movable movable;  /* extents that could move, while planning */
     bool gathered;
     size_t fresh_bytes; /* to be created, less what is traded for it */
-    size_t new_bytes; /* what the window lacks */
+    size_t new_bytes;   /* what the window lacks */
 };
 
 /*

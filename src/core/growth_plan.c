@@ -152,7 +152,7 @@ static bool use_movable(struct xs_growth *g, struct part *part, size_t missing, 
  * that fit: nothing suggests that they will ever be cut up, and each handle costs the same. Not under a limit,
  * where every byte may count in the end. */
 #define LARGE_REQUEST (64 * XS_MIB)
-#define ACCUMULATES 10 /* one byte in so many came back */
+#define ACCUMULATES   10 /* one byte in so many came back */
 
 static bool only_accumulates(const struct xs_growth *g)
 {
@@ -169,7 +169,8 @@ static size_t fresh_size(const struct xs_growth *g, size_t missing, size_t room,
     size_t bytes = xs_max(granule, g->new_bytes / dev->policy.extent_share);
     bool tight = headroom < (reserved + g->fresh_bytes + headroom) / 4;
     if (!tight && only_accumulates(g))
-        bytes = xs_max(missing, xs_min(2 * missing, reserved / 8)); /* the next one finds the rest */
+        bytes =
+            xs_max(missing, xs_min(2 * missing, reserved / 8)); /* the next one finds the rest */
     else if (!tight)
         bytes = xs_max(bytes, (size_t)((double)reserved * dev->policy.extent_ahead));
     bytes = xs_min(xs_max(bytes, dev->policy.extent_min), dev->policy.extent_max);
@@ -271,30 +272,6 @@ static void begin(struct xs_growth *g, struct xs_device *dev, size_t bytes,
     xs_movable_init(&g->movable);
 }
 
-enum xseg_result xs_growth_plan(struct xs_growth *g, struct xs_device *dev, size_t bytes,
-                                struct xs_stream *stream)
-{
-    xs_assert_held(&dev->lock);
-    begin(g, dev, bytes, stream);
-    struct xs_place place;
-    size_t align = xs_class_alignment(bytes, dev->caps.granule);
-    if (!xs_place_find(&dev->expandable, &dev->fences, bytes, align, stream, &place))
-        return XSEG_ERROR_NOT_SUPPORTED;
-    size_t most_pieces = 0; /* a carve makes up to two more of each */
-    for (const struct xs_block *b = place.first; b && xs_block_va(b) < place.va + bytes;
-         b = xs_block_next(b))
-        most_pieces++;
-    if (!xs_heap_reserve(&dev->expandable, 2 * most_pieces))
-        return xs_fail(XSEG_ERROR_HOST_MEMORY, "no host memory for block records");
-    g->new_bytes = place.new_bytes;
-    take_window(g, &place);
-    enum xseg_result e = fill_window(g);
-    xs_movable_end(&g->movable);
-    if (e)
-        xs_growth_cancel(g);
-    return e;
-}
-
 static void put_extents_back(struct xs_device *dev, struct xs_list *list)
 {
     XS_LIST_FOR_EACH_SAFE(link, list) {
@@ -316,4 +293,42 @@ void xs_growth_cancel(struct xs_growth *g)
     XS_LIST_FOR_EACH_SAFE(link, &g->fresh)
         xs_extent_delete(&dev->extents, XS_CONTAINER_OF(link, struct xs_extent, link));
     put_window_back(g);
+}
+
+static enum xseg_result plan_at(struct xs_growth *g, const struct xs_place *place)
+{
+    struct xs_device *dev = g->dev;
+    size_t most_pieces = 0; /* a carve makes up to two more of each */
+    for (const struct xs_block *b = place->first; b && xs_block_va(b) < place->va + g->bytes;
+         b = xs_block_next(b))
+        most_pieces++;
+    if (!xs_heap_reserve(&dev->expandable, 2 * most_pieces))
+        return xs_fail(XSEG_ERROR_HOST_MEMORY, "no host memory for block records");
+    g->new_bytes = place->new_bytes;
+    take_window(g, place);
+    enum xseg_result e = fill_window(g);
+    xs_movable_end(&g->movable);
+    if (e)
+        xs_growth_cancel(g);
+    return e;
+}
+
+/* The cheapest place first. A hole there may be too narrow for the extents that there are; where no new one may
+ * be created either, the tail of a segment takes any. */
+enum xseg_result xs_growth_plan(struct xs_growth *g, struct xs_device *dev, size_t bytes,
+                                struct xs_stream *stream)
+{
+    xs_assert_held(&dev->lock);
+    struct xs_place place;
+    size_t align = xs_class_alignment(bytes, dev->caps.granule);
+    begin(g, dev, bytes, stream);
+    if (!xs_place_find(&dev->expandable, &dev->fences, bytes, align, stream, &place))
+        return XSEG_ERROR_NOT_SUPPORTED;
+    enum xseg_result e = plan_at(g, &place);
+    if (e != XSEG_ERROR_OUT_OF_MEMORY)
+        return e;
+    begin(g, dev, bytes, stream);
+    if (!xs_place_find_at_tail(&dev->expandable, &dev->fences, bytes, align, stream, &place))
+        return e;
+    return plan_at(g, &place);
 }

@@ -90,7 +90,8 @@ static xs_cu_result release_traded(struct xs_growth *g)
         xs_cu_result code = xs_cu_mem_release(extent_of(link)->mem);
         if (!code)
             continue;
-        map_back(g, link->prev, &g->traded); /* from the refused one on they only lost their place */
+        map_back(g, link->prev,
+                 &g->traded); /* from the refused one on they only lost their place */
         take_back(g, link);
         return code;
     }

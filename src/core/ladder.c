@@ -51,8 +51,8 @@ static bool others_hold_memory(const struct climb *c)
 static enum xseg_result record_fences(struct climb *c)
 {
     const struct xs_request *r = c->request;
-    enum xseg_result e = c->capturing ? XSEG_OK
-                                      : xs_fence_record(&c->dev->fences, r->stream, r->handle);
+    enum xseg_result e =
+        c->capturing ? XSEG_OK : xs_fence_record(&c->dev->fences, r->stream, r->handle);
     return e || !others_hold_memory(c) ? e : xs_device_record_fences(c->dev);
 }
 
@@ -219,8 +219,7 @@ static enum xseg_result grow(struct climb *c)
 {
     if (c->expandable) {
         enum xseg_result e = grow_expandable(c);
-        if (e != XSEG_ERROR_OUT_OF_MEMORY ||
-            xs_driver_last_error()->call != XS_CALL_mem_reserve ||
+        if (e != XSEG_ERROR_OUT_OF_MEMORY || xs_driver_last_error()->call != XS_CALL_mem_reserve ||
             !xs_driver_last_error()->code)
             return e;
         fall_back_to_classic(c);
@@ -255,8 +254,7 @@ static enum xseg_result rung_borrow(struct climb *c)
     uint64_t epoch = 0;
     if (c->capturing || !c->may_borrow || !others_hold_memory(c))
         return XSEG_OK;
-    enum xseg_result e =
-        xs_fence_wait_on_stream(&c->dev->fences, c->request->handle, &epoch);
+    enum xseg_result e = xs_fence_wait_on_stream(&c->dev->fences, c->request->handle, &epoch);
     if (e || !epoch)
         return e;
     adopt(c, epoch);
@@ -281,7 +279,8 @@ static enum xseg_result rung_wait(struct climb *c)
 }
 
 /* Grows again if giving back has changed anything. */
-static enum xseg_result grow_after(struct climb *c, enum xseg_result released, uint64_t calls_before)
+static enum xseg_result grow_after(struct climb *c, enum xseg_result released,
+                                   uint64_t calls_before)
 {
     uint64_t *retries = &c->dev->stats.now.alloc_retries;
     if (released)
@@ -337,12 +336,13 @@ static enum xseg_result out_of_memory(struct climb *c)
     bool full = s.allocated_bytes.current + c->request->bytes > capacity(c, &s);
     return xs_fail(
         XSEG_ERROR_OUT_OF_MEMORY,
-        "out of memory on device %d: %s wanted; %s live, %s reserved, %s cached (%s of it not known "
+        "out of memory on device %d: %s wanted; %s live, %s reserved, %s cached (%s of it not "
+        "known "
         "to be done with by the GPU), largest free block %s, limit %s%s. %s",
         dev->caps.ordinal, xs_fmt_bytes(want, c->request->bytes),
-        xs_fmt_bytes(live, s.allocated_bytes.current),
-        xs_fmt_bytes(held, s.reserved_bytes.current), xs_fmt_bytes(idle, s.cached_bytes.current),
-        xs_fmt_bytes(waiting, s.frag_stream_bytes), xs_fmt_bytes(largest, s.largest_free_bytes),
+        xs_fmt_bytes(live, s.allocated_bytes.current), xs_fmt_bytes(held, s.reserved_bytes.current),
+        xs_fmt_bytes(idle, s.cached_bytes.current), xs_fmt_bytes(waiting, s.frag_stream_bytes),
+        xs_fmt_bytes(largest, s.largest_free_bytes),
         s.limit_bytes == UINT64_MAX ? "none" : xs_fmt_bytes(limit, s.limit_bytes), call,
         full ? "The memory is in use: this is not fragmentation."
              : "Cached memory is pinned by live blocks: this is fragmentation.");
@@ -350,8 +350,8 @@ static enum xseg_result out_of_memory(struct climb *c)
 
 enum xseg_result xs_ladder_climb(const struct xs_request *request, struct xs_block **block)
 {
-    static enum xseg_result (*const rungs[])(struct climb *) = {
-        rung_poll, rung_grow, rung_borrow, rung_wait, rung_release};
+    static enum xseg_result (*const rungs[])(struct climb *) = {rung_poll, rung_grow, rung_borrow,
+                                                                rung_wait, rung_release};
     struct xs_device *dev = request->dev;
     struct climb c = {.request = request, .dev = dev};
     struct xs_context_scope scope;

@@ -10,8 +10,9 @@ void xs_movable_init(struct xs_movable *movable)
 /* Sizes are compared in units of the smallest granule there is, so that no device is needed here. */
 static unsigned size_index(size_t bytes)
 {
-    return bytes < 64 * XS_KIB ? 0
-                               : (unsigned)xs_min(xs_log2(bytes / (64 * XS_KIB)), XS_EXTENT_SIZES - 1);
+    return bytes < 64 * XS_KIB
+               ? 0
+               : (unsigned)xs_min(xs_log2(bytes / (64 * XS_KIB)), XS_EXTENT_SIZES - 1);
 }
 
 /* The next extent wholly inside the block, from *va on, which moves past it; NULL: no more. */

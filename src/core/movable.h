@@ -9,8 +9,8 @@
 
 struct xs_movable {
     struct xs_list extents[XS_EXTENT_SIZES]; /* fence passed; by floor(log2(granules)) */
-    size_t bytes;         /* of those */
-    size_t waiting_bytes; /* of others, whose fence has not passed */
+    size_t bytes;                            /* of those */
+    size_t waiting_bytes;                    /* of others, whose fence has not passed */
 };
 
 void xs_movable_init(struct xs_movable *movable);

@@ -14,7 +14,7 @@ static struct {
     _Atomic(struct xs_device *) device[XS_DEVICE_LIMIT];
     _Atomic bool started;
     _Atomic int highest; /* ordinal of an open device */
-    _Atomic bool over; /* in a forked child */
+    _Atomic bool over;   /* in a forked child */
     struct xs_device *dead[XS_DEVICE_LIMIT];
     struct xs_lock lock; /* rank START */
     /* Guarded by lock. */

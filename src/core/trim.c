@@ -164,8 +164,8 @@ static enum xseg_result trim_in_context(struct xs_device *dev, size_t keep)
 static bool is_untouched(struct xs_device *dev, size_t keep)
 {
     xs_lock_acquire(&dev->lock);
-    bool nothing = dev->stats.now.reserved_bytes.current <= keep &&
-                   (keep || !dev->stats.now.address_bytes);
+    bool nothing =
+        dev->stats.now.reserved_bytes.current <= keep && (keep || !dev->stats.now.address_bytes);
     xs_lock_release(&dev->lock);
     return nothing;
 }

@@ -32,13 +32,13 @@ enum xs_block_state {
 /* Three cache lines: the first is all that a cached allocation or free touches, and the second what finding,
  * cutting and joining blocks needs besides. */
 struct xs_block {
-    struct xs_addr_node addr; /* LIVE and CACHED: its place in the address map */
-    _Atomic uint8_t state;    /* enum xs_block_state; LIVE <-> CACHED without the HEAP lock */
-    uint8_t device;           /* ordinal */
-    bool cacheable;           /* LIVE: may be kept in a thread's cache when it is freed */
-    uint32_t age;             /* FREE, classic: the heap's search count when it became free */
-    uint64_t key;             /* LIVE and CACHED: size and stream, see cache/cache.h */
-    size_t requested;         /* LIVE: bytes that were asked for */
+    struct xs_addr_node addr;     /* LIVE and CACHED: its place in the address map */
+    _Atomic uint8_t state;        /* enum xs_block_state; LIVE <-> CACHED without the HEAP lock */
+    uint8_t device;               /* ordinal */
+    bool cacheable;               /* LIVE: may be kept in a thread's cache when it is freed */
+    uint32_t age;                 /* FREE, classic: the heap's search count when it became free */
+    uint64_t key;                 /* LIVE and CACHED: size and stream, see cache/cache.h */
+    size_t requested;             /* LIVE: bytes that were asked for */
     struct xs_block *next_cached; /* CACHED: the next one in its bin */
     uint64_t stamp;               /* FREE and CACHED: epoch of the latest free in it */
     struct xs_stream *stream; /* LIVE and CACHED: allocated for it. FREE: freed on it; NULL: idle */
@@ -52,7 +52,8 @@ struct xs_block {
     struct xs_use *uses; /* LIVE and WAITING: other streams that use it */
 };
 
-_Static_assert(offsetof(struct xs_block, node) == XS_CACHE_LINE, "the hot fields fill one cache line");
+_Static_assert(offsetof(struct xs_block, node) == XS_CACHE_LINE,
+               "the hot fields fill one cache line");
 
 static inline enum xs_block_state xs_block_state_of(const struct xs_block *block)
 {

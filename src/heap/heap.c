@@ -112,7 +112,8 @@ static void remove_free(struct xs_heap *heap, struct xs_block *block)
 /* Two streams' free blocks stay apart until one is idle; the joint block carries the other's stamp. */
 static bool can_join_free(const struct xs_block *a, const struct xs_block *b)
 {
-    return a && b && xs_block_state_of(a) == XS_BLOCK_FREE && xs_block_state_of(b) == XS_BLOCK_FREE &&
+    return a && b && xs_block_state_of(a) == XS_BLOCK_FREE &&
+           xs_block_state_of(b) == XS_BLOCK_FREE &&
            (a->stream == b->stream || !a->stream || !b->stream);
 }
 
@@ -189,7 +190,8 @@ struct xs_block *xs_heap_put(struct xs_heap *heap, struct xs_block *block, struc
 
 /* Blocks of one stream change hands: to idle, or to another stream. */
 struct handover {
-    const struct xs_fences *fences; /* idle once passed; NULL: to `stream`, whatever the fences say */
+    const struct xs_fences
+        *fences; /* idle once passed; NULL: to `stream`, whatever the fences say */
     struct xs_stream *stream;
     uint64_t epoch;
     uint64_t stamp;
@@ -219,7 +221,8 @@ static bool hand_over_tree(struct xs_heap *heap, uint32_t index, const struct ha
 }
 
 /* All streams' blocks but those of `except`. */
-static bool hand_over(struct xs_heap *heap, const struct xs_stream *except, const struct handover *h)
+static bool hand_over(struct xs_heap *heap, const struct xs_stream *except,
+                      const struct handover *h)
 {
     bool any = false;
     for (uint32_t index = 1; index < heap->trees; index++)

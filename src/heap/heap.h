@@ -9,21 +9,21 @@
 #define XS_HEAP_HEAP_H
 
 #include "base/base.h"
+#include "base/bins.h"
 #include "base/list.h"
 #include "base/meta.h"
-#include "base/bins.h"
 #include "heap/block.h"
 #include "vmm/fence.h"
 #include "vmm/segment.h"
 #include "vmm/stream.h"
 
 struct xs_heap {
-    void *owner;              /* for those above: the device */
-    struct xs_slab *records;  /* struct xs_block, shared by the device's heaps */
-    struct xs_list segments;  /* by address of the record: order of creation */
-    struct xs_list holes;     /* HOLE blocks, newest first */
-    struct xs_bins *free;     /* FREE blocks by stream index; [0]: idle ones. Pages come when touched */
-    uint32_t trees;           /* indexes in use: [0, trees) */
+    void *owner;             /* for those above: the device */
+    struct xs_slab *records; /* struct xs_block, shared by the device's heaps */
+    struct xs_list segments; /* by address of the record: order of creation */
+    struct xs_list holes;    /* HOLE blocks, newest first */
+    struct xs_bins *free; /* FREE blocks by stream index; [0]: idle ones. Pages come when touched */
+    uint32_t trees;       /* indexes in use: [0, trees) */
     size_t free_bytes;
     uint32_t searches; /* classic: the clock of garbage collection */
 };

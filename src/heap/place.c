@@ -98,3 +98,21 @@ bool xs_place_find(const struct xs_heap *heap, const struct xs_fences *fences, s
         try_run(&request, xs_block_of_link(link), place);
     return place->first != NULL;
 }
+
+bool xs_place_find_at_tail(const struct xs_heap *heap, const struct xs_fences *fences, size_t bytes,
+                           size_t align, const struct xs_stream *stream, struct xs_place *place)
+{
+    struct request request = {fences, stream, bytes, align};
+    place->first = NULL;
+    XS_LIST_FOR_EACH(link, &heap->segments) {
+        const struct xs_segment *segment = XS_CONTAINER_OF(link, const struct xs_segment, link);
+        struct xs_block *tail = xs_block_of_place(segment->blocks.prev);
+        if (xs_block_state_of(tail) != XS_BLOCK_HOLE)
+            continue;
+        struct xs_block *before = xs_block_prev(tail);
+        if (is_usable(&request, before) && xs_block_bytes(before) < bytes)
+            try_from(&request, before, place);
+        try_from(&request, tail, place);
+    }
+    return place->first != NULL;
+}

@@ -30,4 +30,9 @@ struct xs_place {
 bool xs_place_find(const struct xs_heap *heap, const struct xs_fences *fences, size_t bytes,
                    size_t align, const struct xs_stream *stream, struct xs_place *place);
 
+/* The same among windows that end in the unmapped tail of a segment, where extents fit that are larger than
+ * what is missing. */
+bool xs_place_find_at_tail(const struct xs_heap *heap, const struct xs_fences *fences, size_t bytes,
+                           size_t align, const struct xs_stream *stream, struct xs_place *place);
+
 #endif

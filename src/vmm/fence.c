@@ -146,7 +146,8 @@ enum xseg_result xs_fence_poll(struct xs_fences *fences, bool *progress)
     *progress = false;
     xs_cu_result code = XS_CUDA_SUCCESS;
     xs_lock_acquire(&fences->lock);
-    for (struct xs_list *link = fences->pending.next, *next; link != &fences->pending; link = next) {
+    for (struct xs_list *link = fences->pending.next, *next; link != &fences->pending;
+         link = next) {
         next = link->next;
         code = xs_cu_event_query(fence_of(link)->event);
         if (code == XS_CUDA_SUCCESS) {

@@ -17,7 +17,8 @@ enum xseg_result xs_stream_identify(xs_cu_stream handle, struct xs_stream_key *k
     if (handle == XS_CU_STREAM_PER_THREAD) {
         struct xs_thread *t = xs_thread_self();
         key->id = t ? t->id : 0;
-        return t ? XSEG_OK : xs_fail(XSEG_ERROR_HOST_MEMORY, "no host memory for a thread's record");
+        return t ? XSEG_OK
+                 : xs_fail(XSEG_ERROR_HOST_MEMORY, "no host memory for a thread's record");
     }
     if (!xs_driver_has(XS_CALL_stream_get_id)) { /* drivers before 12.0: the value has to do */
         key->id = (uintptr_t)handle;
@@ -112,7 +113,8 @@ enum xseg_result xs_streams_get(struct xs_streams *streams, const struct xs_stre
     return XSEG_OK;
 }
 
-size_t xs_streams_alive_and_open(const struct xs_streams *streams, struct xs_stream **out, size_t max)
+size_t xs_streams_alive_and_open(const struct xs_streams *streams, struct xs_stream **out,
+                                 size_t max)
 {
     size_t n = 0;
     for (unsigned i = 0; i < XS_STREAM_BUCKETS; i++)

@@ -17,7 +17,7 @@
 
 /* Indexes are dense, from 1; 0 stands for "no stream": idle. */
 #define XS_STREAM_INDEX_LIMIT 4096
-#define XS_STREAM_BUCKETS 256
+#define XS_STREAM_BUCKETS     256
 
 /* What a handle is, found out before any lock is taken. */
 struct xs_stream_key {
@@ -29,11 +29,11 @@ struct xs_stream {
     struct xs_stream *next; /* in its bucket */
     struct xs_stream_key key;
     uint32_t index;
-    _Atomic uint64_t passed; /* everything stamped up to this is done; see fence.h */
+    _Atomic uint64_t passed;     /* everything stamped up to this is done; see fence.h */
     _Atomic uint64_t last_stamp; /* latest stamp given to memory freed on it */
-    bool trusted;            /* the caller vouches for the handle until it says otherwise */
-    bool capturing;          /* it was when it was last passed, and has not been seen otherwise since */
-    size_t refs;             /* blocks that name it: live ones, and free ones with a stamp */
+    bool trusted;                /* the caller vouches for the handle until it says otherwise */
+    bool capturing; /* it was when it was last passed, and has not been seen otherwise since */
+    size_t refs;    /* blocks that name it: live ones, and free ones with a stamp */
 };
 
 struct xs_streams {
@@ -49,12 +49,14 @@ enum xseg_result xs_stream_identify(xs_cu_stream handle, struct xs_stream_key *k
 
 void xs_streams_init(struct xs_streams *streams);
 void xs_streams_destroy(struct xs_streams *streams);
-void xs_streams_mark_capturing(struct xs_streams *streams, struct xs_stream *stream, bool capturing);
+void xs_streams_mark_capturing(struct xs_streams *streams, struct xs_stream *stream,
+                               bool capturing);
 /* Whether a handle cannot come to mean another stream: the two special ones, and trusted ones. */
 bool xs_stream_is_trusted(const struct xs_stream *stream);
 /* Up to `max` streams whose handles are sure to be alive, being the legacy stream or vouched for, and that have
  * freed something which is not known to have passed. Returns how many. */
-size_t xs_streams_alive_and_open(const struct xs_streams *streams, struct xs_stream **out, size_t max);
+size_t xs_streams_alive_and_open(const struct xs_streams *streams, struct xs_stream **out,
+                                 size_t max);
 /* Finds or adds. Errors: HOST_MEMORY, NOT_SUPPORTED (too many streams). */
 enum xseg_result xs_streams_get(struct xs_streams *streams, const struct xs_stream_key *key,
                                 struct xs_stream **out);

@@ -15,122 +15,19 @@
  * Public API and libcuda alone. --driver: another libcuda; one without kernels, such as xseg's simulator,
  * is given sets and host functions instead.
  */
-#include <dlfcn.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "stress_driver.h"
 #include "stress_kernels.h"
-#include "xseg/xseg.h"
+#include "stress_settings.h"
 
-/* ---- the driver -------------------------------------------------------------------------------- */
+/* ---- counts ------------------------------------------------------------------------ */
 
-typedef struct CUstream_st *stream;
-typedef struct CUevent_st *event;
-typedef struct CUfunc_st *function;
-typedef struct CUmod_st *module;
-typedef struct CUctx_st *context;
-typedef uint64_t device_ptr;
-
-#define NEEDED(X)                                                                                  \
-    X(cuInit, (unsigned flags))                                                                    \
-    X(cuDevicePrimaryCtxRetain, (context * ctx, int device))                                       \
-    X(cuCtxSetCurrent, (context ctx))                                                              \
-    X(cuCtxSynchronize, (void))                                                                    \
-    X(cuStreamCreate, (stream * s, unsigned flags))                                                \
-    X(cuStreamDestroy_v2, (stream s))                                                              \
-    X(cuStreamSynchronize, (stream s))                                                             \
-    X(cuStreamWaitEvent, (stream s, event e, unsigned flags))                                      \
-    X(cuEventCreate, (event * e, unsigned flags))                                                  \
-    X(cuEventRecord, (event e, stream s))                                                          \
-    X(cuEventDestroy_v2, (event e))                                                                \
-    X(cuMemAlloc_v2, (device_ptr * p, size_t bytes))                                               \
-    X(cuMemFree_v2, (device_ptr p))                                                                \
-    X(cuMemsetD8Async, (device_ptr p, unsigned char value, size_t n, stream s))                    \
-    X(cuMemcpyDtoH_v2, (void *to, device_ptr from, size_t bytes))                                  \
-    X(cuLaunchHostFunc, (stream s, void (*fn)(void *), void *arg))                                 \
-    X(cuGetErrorName, (int error, const char **name))
-
-#define KERNELS(X)                                                                                 \
-    X(cuModuleLoadData, (module * m, const void *image))                                           \
-    X(cuModuleGetFunction, (function * f, module m, const char *name))                             \
-    X(cuLaunchKernel,                                                                              \
-      (function f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,   \
-       unsigned shared, stream s, void **params, void **extra))
-
-static struct {
-#define X(name, params) int(*name) params;
-    NEEDED(X) KERNELS(X)
-#undef X
-} cu;
-
-enum { NON_BLOCKING = 1, NO_TIMING = 2 };
-
-static _Noreturn void fail(const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    fprintf(stderr, "stress: ");
-    vfprintf(stderr, format, args);
-    fprintf(stderr, "\n");
-    va_end(args);
-    _exit(1); /* other threads are at work */
-}
-
-static void must_work(int code, const char *call)
-{
-    const char *name = NULL;
-    if (!code)
-        return;
-    cu.cuGetErrorName(code, &name);
-    fail("%s: error %d, %s", call, code, name ? name : "unknown");
-}
-
-#define CU(call) must_work(cu.call, #call)
-
-static void must(enum xseg_result e, const char *call)
-{
-    if (e)
-        fail("%s: %s: %s", call, xseg_result_name(e), xseg_last_error());
-}
-
-#define XSEG(call) must(call, #call)
-
-/* False: no such library. */
-static bool load_driver(const char *path)
-{
-    void *library = dlopen(path ? path : "libcuda.so.1", RTLD_NOW);
-    if (!library)
-        return false;
-#define X(name, params) *(void **)&cu.name = dlsym(library, #name);
-    NEEDED(X)
-    KERNELS(X)
-#undef X
-#define X(name, params)                                                                            \
-    if (!cu.name)                                                                                  \
-        fail("the driver has no %s", #name);
-        NEEDED(X)
-#undef X
-            return true;
-}
-
-/* ---- settings and counts ------------------------------------------------------------------------ */
-
-#define MAX_THREADS 64
-#define MAX_STREAMS 256
-#define WINDOW      24
-
-static struct {
-    long seconds, threads, streams, limit_mib, seed;
-    bool undeclared;
-    const char *driver;
-} set = {.seconds = 20, .threads = 4, .streams = 4, .limit_mib = 512, .seed = 1};
+#define WINDOW 24 /* blocks that a thread has at most */
 
 static struct {
     context ctx;
@@ -246,10 +143,10 @@ static void put_behind(struct worker *w, stream first, stream then)
 
 /* ---- one block ---------------------------------------------------------------------------------- */
 
-/* 512 B to 64 MiB, every magnitude as often; half of them sizes that come again. */
+/* 512 B to 64 MiB, those to 1 MiB more often; half of them sizes that come again. */
 static size_t some_size(struct worker *w)
 {
-    const size_t size = (size_t)512 << below(w, 18);
+    const size_t size = (size_t)512 << below(w, below(w, 3) ? 12 : 18);
     return below(w, 2) || size == (size_t)64 << 20 ? size : size + below(w, size / 8) * 8;
 }
 
@@ -439,13 +336,15 @@ static void print_statistics(void)
     XSEG(xseg_get_stats(0, &s));
 #define SHOW(field) printf("  %-20s %llu\n", #field, (unsigned long long)s.field);
     SHOW(reserved_bytes.peak)
-    SHOW(allocated_bytes.peak) SHOW(cache_hits) SHOW(rung_depot) SHOW(rung_best_fit)
-        SHOW(rung_flush) SHOW(rung_poll) SHOW(rung_map) SHOW(rung_create) SHOW(rung_borrow)
-            SHOW(rung_wait) SHOW(rung_release) SHOW(extents_moved) SHOW(out_of_memory)
-                SHOW(driver_create) SHOW(driver_map) SHOW(driver_unmap)
+    SHOW(allocated_bytes.peak)
+    SHOW(cache_hits)
+    SHOW(rung_depot)
+    SHOW(rung_best_fit) SHOW(rung_flush) SHOW(rung_poll) SHOW(rung_map) SHOW(rung_create)
+        SHOW(rung_borrow) SHOW(rung_wait) SHOW(rung_release) SHOW(extents_moved) SHOW(out_of_memory)
+            SHOW(driver_create) SHOW(driver_map) SHOW(driver_unmap)
 #undef SHOW
-                    if (s.reserved_bytes.peak > (uint64_t)set.limit_mib << 20)
-                        fail("more was reserved than the limit of %ld MiB", set.limit_mib);
+                if (s.reserved_bytes.peak > (uint64_t)set.limit_mib << 20)
+                    fail("more was reserved than the limit of %ld MiB", set.limit_mib);
     if (s.allocations.current || s.allocated_bytes.current)
         fail("%llu blocks are live at the end", (unsigned long long)s.allocations.current);
 }
@@ -466,36 +365,6 @@ static void end(void)
         fail("%llu bytes cannot be given back", (unsigned long long)s.reserved_bytes.current);
     CU(cuMemFree_v2(gpu.tally));
     XSEG(xseg_shutdown());
-}
-
-static void read_arguments(int argc, char **argv)
-{
-    const struct {
-        const char *name;
-        long *value, max;
-    } numbers[] = {{"--seconds", &set.seconds, 86400},
-                   {"--threads", &set.threads, MAX_THREADS},
-                   {"--streams", &set.streams, 16},
-                   {"--limit", &set.limit_mib, 1 << 20},
-                   {"--seed", &set.seed, 1 << 20}};
-    for (int i = 1; i < argc; i++) {
-        size_t k = 0;
-        while (k < sizeof(numbers) / sizeof(numbers[0]) && strcmp(argv[i], numbers[k].name))
-            k++;
-        const bool number = k < sizeof(numbers) / sizeof(numbers[0]);
-        if (!strcmp(argv[i], "--undeclared"))
-            set.undeclared = true;
-        else if (i + 1 < argc && !strcmp(argv[i], "--driver"))
-            set.driver = argv[++i];
-        else if (i + 1 < argc && number)
-            *numbers[k].value = strtol(argv[++i], NULL, 10);
-        else
-            fail("what is %s?", argv[i]);
-        if (number && (*numbers[k].value < 1 || *numbers[k].value > numbers[k].max))
-            fail("%s: not from 1 to %ld", numbers[k].name, numbers[k].max);
-    }
-    if (set.threads * set.streams > MAX_STREAMS)
-        fail("more than %d streams", MAX_STREAMS);
 }
 
 int main(int argc, char **argv)

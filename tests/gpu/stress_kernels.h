@@ -8,18 +8,18 @@
 /* clang-format off */
 #define EACH_WORD                                                                                  \
     "    .reg .pred %done, %same;\n"                                                               \
-    "    .reg .b32 %tid, %cta, %width, %ctas;\n"                                                   \
+    "    .reg .b32 %lane, %cta, %width, %ctas;\n"                                                  \
     "    .reg .b64 %p, %n, %value, %i, %step, %at, %found, %tally, %one, %mine;\n"                 \
     "    ld.param.u64 %p, [p];\n"                                                                  \
     "    ld.param.u64 %n, [n];\n"                                                                  \
     "    ld.param.u64 %value, [value];\n"                                                          \
     "    cvta.to.global.u64 %p, %p;\n"                                                             \
-    "    mov.u32 %tid, %tid.x;\n"                                                                  \
+    "    mov.u32 %lane, %tid.x;\n"                                                                 \
     "    mov.u32 %cta, %ctaid.x;\n"                                                                \
     "    mov.u32 %width, %ntid.x;\n"                                                               \
     "    mov.u32 %ctas, %nctaid.x;\n"                                                              \
     "    mul.wide.u32 %i, %cta, %width;\n"                                                         \
-    "    cvt.u64.u32 %at, %tid;\n"                                                                 \
+    "    cvt.u64.u32 %at, %lane;\n"                                                                \
     "    add.u64 %i, %i, %at;\n"                                                                   \
     "    mul.wide.u32 %step, %ctas, %width;\n"                                                     \
     "    mov.u64 %one, 1;\n"                                                                       \
