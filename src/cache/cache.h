@@ -15,6 +15,8 @@
 #include "base/biased_lock.h"
 #include "base/list.h"
 #include "cache/cache_counts.h"
+#include "cache/cache_stream.h"
+#include "cache/cached_list.h"
 #include "heap/block.h"
 #include "policy/size_class.h"
 #include "vmm/stream.h"
@@ -29,17 +31,6 @@ struct xs_cache_bin {
     bool listed;   /* among the filled bins */
     uint32_t hits; /* since the bin has this key */
 };
-
-/* A stream that the thread has used: what its handle stands for. */
-struct xs_cache_stream {
-    xs_cu_stream handle; /* XS_CACHE_NO_STREAM: an unused entry */
-    struct xs_stream *stream;
-    uint64_t id;
-    uint32_t index; /* of the stream */
-    bool trusted;   /* the handle cannot come to mean another stream behind our back */
-};
-
-#define XS_CACHE_NO_STREAM ((xs_cu_stream)UINTPTR_MAX)
 
 /* What all caches of a device share; written rarely. */
 struct xs_cache_shared {
@@ -183,12 +174,6 @@ static inline void xs_cache_book_free(struct xs_cache *c, size_t requested, size
     xs_cache_count_out(&c->counts, requested, bytes);
     xs_biased_lock_leave(&c->lock);
 }
-
-/* A list of CACHED blocks through next_cached, built by the functions below. */
-struct xs_cached_list {
-    struct xs_block *head;
-    size_t count;
-};
 
 /* False: no host memory. */
 struct xs_cache *xs_cache_new(const struct xs_cache_shared *shared, void *device);

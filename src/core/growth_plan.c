@@ -205,12 +205,34 @@ static bool use_trade(struct xs_growth *g, struct part *part, size_t missing, si
     return true;
 }
 
+/* Nothing new can be had, and what could move is too large for the gap: one is traded for smaller ones. */
+static bool use_split(struct xs_growth *g, struct part *part, size_t missing)
+{
+    size_t granule = g->dev->caps.granule;
+    gather(g);
+    struct xs_extent *large = xs_movable_smallest(&g->movable, missing);
+    if (!large)
+        return false;
+    xs_movable_take(&g->movable, large);
+    xs_list_push_back(&g->traded, &large->link);
+    for (size_t bytes; missing; missing -= bytes) {
+        bytes = xs_pow2_floor(missing / granule) * granule;
+        struct xs_extent *e = xs_extent_new(&g->dev->extents, bytes);
+        if (!e)
+            return false;
+        place_extent(g, part, e, &g->fresh);
+    }
+    return true;
+}
+
 static enum xseg_result use_fresh(struct xs_growth *g, struct part *part, size_t missing,
                                   size_t room)
 {
     struct xs_device *dev = g->dev;
     size_t used = dev->stats.now.reserved_bytes.current + g->fresh_bytes;
     size_t headroom = dev->limit_bytes > used ? dev->limit_bytes - used : 0;
+    if (headroom < dev->caps.granule && use_split(g, part, missing))
+        return XSEG_OK;
     if (headroom < dev->caps.granule)
         return xs_fail(XSEG_ERROR_OUT_OF_MEMORY, "the limit of %zu bytes leaves no room",
                        dev->limit_bytes);

@@ -121,6 +121,28 @@ static enum xseg_result request_for_trade(void)
     return request_on(32 * XS_MIB + 512, NULL);
 }
 
+/* A hole between live blocks, and free extents elsewhere that are larger than what it lacks. */
+static void narrow_hole(void)
+{
+    XT_OK(xseg_configure("extent_max:2M"));
+    void *hole = hold(20 * XS_MIB);
+    hold(2 * XS_MIB);
+    XT_OK(xseg_configure("extent_max:16M,extent_min:16M"));
+    drop(hole);
+    XT_OK(xseg_empty_cache(0));
+    void *p[4];
+    for (unsigned i = 0; i < 4; i++)
+        p[i] = hold(16 * XS_MIB);
+    drop(p[0]);
+    drop(p[2]);
+    limit_to_reserved(0);
+}
+
+static enum xseg_result request_for_narrow_hole(void)
+{
+    return request_on(20 * XS_MIB, NULL);
+}
+
 /* hole, free, hole, live: the window needs new memory at two places. */
 static void several_holes(void)
 {
@@ -317,6 +339,10 @@ static const struct scenario scenarios[] = {
      .conf = "extent_share:2",
      .set_up = crumbs,
      .act = request_for_trade,
+     .trades = true},
+    {.name = "grow by splitting an extent",
+     .set_up = narrow_hole,
+     .act = request_for_narrow_hole,
      .trades = true},
     {.name = "window over several holes", .set_up = several_holes, .act = request_over_holes},
     {.name = "overfill",

@@ -1,0 +1,19 @@
+/* What a thread remembers of the streams it uses, so that a hit need not look them up. */
+#ifndef XS_CACHE_CACHE_STREAM_H
+#define XS_CACHE_CACHE_STREAM_H
+
+#include "base/base.h"
+#include "vmm/stream.h"
+
+/* A stream that the thread has used: what its handle stands for. */
+struct xs_cache_stream {
+    xs_cu_stream handle; /* XS_CACHE_NO_STREAM: an unused entry */
+    struct xs_stream *stream;
+    uint64_t id;
+    uint32_t index; /* of the stream */
+    bool trusted;   /* the handle cannot come to mean another stream behind our back */
+};
+
+#define XS_CACHE_NO_STREAM ((xs_cu_stream)UINTPTR_MAX)
+
+#endif
