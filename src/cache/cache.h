@@ -44,9 +44,8 @@ struct xs_cache {
     const struct xs_cache_shared *shared;
     void *device; /* for those above */
     /* The owner's alone. */
-    uint64_t
-        hit_generation; /* the generation if the cache may be used by the plainest path, else none */
-    uint64_t generation; /* of the policy and the streams */
+    uint64_t hit_generation; /* the generation, or none if a hit needs more than a look */
+    uint64_t generation;     /* of the policy and the streams */
     size_t bytes_limit;
     size_t keep_limit; /* blocks up to this stay when the others are given back for a better fit */
     uint16_t bin_limit;
