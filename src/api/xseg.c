@@ -96,7 +96,7 @@ static enum xseg_result belongs_to_parent(void)
 
 enum xseg_result xseg_record_stream(void *ptr, xseg_stream stream)
 {
-    struct xs_block *block = xs_runtime_find(ptr);
+    struct xs_block *block = ptr ? xs_runtime_find(ptr) : NULL;
     if (xs_runtime_is_over())
         return belongs_to_parent();
     return block ? xs_alloc_record_stream(block->heap->owner, block, stream)
@@ -105,7 +105,7 @@ enum xseg_result xseg_record_stream(void *ptr, xseg_stream stream)
 
 enum xseg_result xseg_pointer_sizes(const void *ptr, size_t *requested, size_t *allocated)
 {
-    const struct xs_block *block = xs_runtime_find(ptr);
+    const struct xs_block *block = ptr ? xs_runtime_find(ptr) : NULL;
     if (xs_runtime_is_over())
         return belongs_to_parent();
     if (!block || xs_block_state_of(block) != XS_BLOCK_LIVE)

@@ -54,15 +54,13 @@ static void append(struct xs_cached_list *list, struct xs_block *block)
 }
 
 /* Moves up to `n` blocks of a bin to the list. */
-static void move_blocks(struct xs_cache *c, struct xs_cache_bin *bin, uint32_t n,
+static void move_blocks(struct xs_cache_bin *bin, uint32_t n,
                         struct xs_cached_list *out)
 {
-    size_t bytes = xs_cache_key_bytes(bin->key);
     for (; n && bin->head; n--) {
         struct xs_block *block = bin->head;
         bin->head = block->next_cached;
         bin->count--;
-        c->bytes -= bytes;
         append(out, block);
     }
 }
@@ -74,8 +72,8 @@ void xs_cache_make_bin(struct xs_cache *c, uint64_t key, struct xs_cached_list *
     xs_biased_lock_enter(&c->lock);
     if (!xs_cache_bin_of(c, key)) {
         struct xs_cache_bin *a = &c->bin[xs_cache_slot(key)], *b = &c->bin[xs_cache_slot(key) ^ 1];
-        struct xs_cache_bin *victim = !a->head ? a : !b->head || b->hits < a->hits ? b : a;
-        move_blocks(c, victim, UINT32_MAX, out);
+        struct xs_cache_bin *victim = !a->head ? a : !b->head || b->count < a->count ? b : a;
+        move_blocks(victim, UINT32_MAX, out);
         *victim = (struct xs_cache_bin){.key = key, .listed = victim->listed};
     }
     xs_biased_lock_leave(&c->lock);
@@ -86,7 +84,7 @@ void xs_cache_take_half(struct xs_cache *c, uint64_t key, struct xs_cached_list 
     xs_biased_lock_enter(&c->lock);
     struct xs_cache_bin *bin = xs_cache_bin_of(c, key);
     if (bin)
-        move_blocks(c, bin, (bin->count + 1) / 2, out);
+        move_blocks(bin, (bin->count + 1) / 2, out);
     xs_biased_lock_leave(&c->lock);
 }
 
@@ -99,16 +97,14 @@ void xs_cache_fill(struct xs_cache *c, uint64_t key, struct xs_cached_list *bloc
     xs_cache_list_bin(c, bin);
     bin->head = blocks->head;
     bin->count = (uint16_t)blocks->count;
-    c->bytes += blocks->count * xs_cache_key_bytes(key);
     xs_biased_lock_leave(&c->lock);
     *blocks = (struct xs_cached_list){0};
 }
 
 /* Empties a bin and takes it off the list of filled ones, which is the caller's to mend. False: it was empty. */
-static bool take_head(struct xs_cache *c, struct xs_cache_bin *bin, struct xs_block **head)
+static bool take_head(struct xs_cache_bin *bin, struct xs_block **head)
 {
     *head = bin->head;
-    c->bytes -= bin->count * xs_cache_key_bytes(bin->key);
     bin->head = NULL;
     bin->count = 0;
     bin->listed = false;
@@ -120,7 +116,7 @@ static uint32_t take_heads(struct xs_cache *c, struct xs_block *heads[XS_CACHE_B
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < c->filled; i++)
-        if (take_head(c, &c->bin[c->filled_bin[i]], &heads[n]))
+        if (take_head(&c->bin[c->filled_bin[i]], &heads[n]))
             n++;
     c->filled = 0;
     return n;
@@ -145,7 +141,7 @@ void xs_cache_take_large(struct xs_cache *c, struct xs_cached_list *out)
         struct xs_cache_bin *bin = &c->bin[c->filled_bin[i]];
         if (xs_cache_key_bytes(bin->key) <= c->keep_limit)
             c->filled_bin[kept++] = c->filled_bin[i];
-        else if (take_head(c, bin, &heads[n]))
+        else if (take_head(bin, &heads[n]))
             n++;
     }
     c->filled = kept;
@@ -165,20 +161,33 @@ static void unlock(struct xs_cache *c, bool own)
     own ? xs_biased_lock_leave(&c->lock) : xs_biased_lock_release(&c->lock);
 }
 
+size_t xs_cache_bytes(const struct xs_cache *c)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < c->filled; i++) {
+        const struct xs_cache_bin *bin = &c->bin[c->filled_bin[i]];
+        bytes += bin->count * xs_cache_key_bytes(bin->key);
+    }
+    return bytes;
+}
+
+static void move_tally(struct xs_tally *from, struct xs_tally *to)
+{
+    XS_WRITE(to->in, XS_READ(from->in));
+    XS_WRITE(to->net, XS_READ(from->net));
+    XS_WRITE(to->peak, XS_READ(from->peak));
+    XS_WRITE(from->in, 0);
+    XS_WRITE(from->net, 0);
+    XS_WRITE(from->peak, 0);
+}
+
 static void move_counts(struct xs_cache_counts *from, struct xs_cache_counts *to)
 {
-#define MOVE(field) XS_WRITE(to->field, XS_READ(from->field)), XS_WRITE(from->field, 0)
-    MOVE(allocs);
-    MOVE(frees);
-    MOVE(misses);
-    MOVE(requested_in);
-    MOVE(requested_out);
-    MOVE(allocated_in);
-    MOVE(allocated_out);
-    MOVE(requested_peak);
-    MOVE(allocated_peak);
-    MOVE(blocks_peak);
-#undef MOVE
+    move_tally(&from->requested, &to->requested);
+    move_tally(&from->allocated, &to->allocated);
+    move_tally(&from->blocks, &to->blocks);
+    XS_WRITE(to->misses, XS_READ(from->misses));
+    XS_WRITE(from->misses, 0);
 }
 
 /* Only the bins' heads are taken under the lock; the blocks are walked when the owner can go on. */

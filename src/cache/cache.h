@@ -29,7 +29,6 @@ struct xs_cache_bin {
     struct xs_block *head;
     uint16_t count;
     bool listed;   /* among the filled bins */
-    uint32_t hits; /* since the bin has this key */
 };
 
 /* What all caches of a device share; written rarely. */
@@ -53,7 +52,6 @@ struct xs_cache {
     struct xs_cache_stream stream[XS_CACHE_STREAMS];
     /* Under lock. */
     struct xs_cache_counts counts;
-    size_t bytes;
     uint32_t filled;                    /* of the following */
     uint16_t filled_bin[XS_CACHE_BINS]; /* bins that have got a block since the cache was emptied */
     struct xs_cache_bin bin[XS_CACHE_BINS];
@@ -107,6 +105,9 @@ static inline bool xs_cache_is_ready(const struct xs_cache *c)
     return c->hit_generation == atomic_load_explicit(&c->shared->generation, memory_order_acquire);
 }
 
+/* Bytes of the blocks in the bins. Under the lock. */
+size_t xs_cache_bytes(const struct xs_cache *c);
+
 /* The owner takes a block of a key, LIVE, for `requested` bytes; NULL: a miss. */
 static inline struct xs_block *xs_cache_pop(struct xs_cache *c, uint64_t key, size_t requested)
 {
@@ -118,8 +119,6 @@ static inline struct xs_block *xs_cache_pop(struct xs_cache *c, uint64_t key, si
         bin->head = block->next_cached;
         __builtin_prefetch(bin->head, 1); /* it may lie in another core's cache */
         bin->count--;
-        bin->hits++;
-        c->bytes -= bytes;
         xs_block_set_state(block, XS_BLOCK_LIVE);
         block->requested = requested;
         xs_cache_count_in(&c->counts, requested, bytes);
@@ -142,8 +141,8 @@ static inline bool xs_cache_push(struct xs_cache *c, struct xs_block *block)
     size_t bytes = xs_cache_key_bytes(block->key);
     xs_biased_lock_enter(&c->lock);
     struct xs_cache_bin *bin = xs_cache_bin_of(c, block->key);
-    bool fits = bin && bin->count < c->bin_limit && c->bytes + bytes <= c->bytes_limit &&
-                xs_block_state_of(block) == XS_BLOCK_LIVE;
+    bool fits = bin && bin->count < c->bin_limit && xs_block_state_of(block) == XS_BLOCK_LIVE &&
+                (c->bytes_limit == SIZE_MAX || xs_cache_bytes(c) + bytes <= c->bytes_limit);
     if (xs_likely(fits)) {
         xs_block_set_state(block, XS_BLOCK_CACHED);
         block->stamp = atomic_load_explicit(c->shared->epoch, memory_order_relaxed);
@@ -151,7 +150,6 @@ static inline bool xs_cache_push(struct xs_cache *c, struct xs_block *block)
         xs_cache_list_bin(c, bin);
         bin->head = block;
         bin->count++;
-        c->bytes += bytes;
         xs_cache_count_out(&c->counts, block->requested, bytes);
     }
     xs_biased_lock_leave(&c->lock);
@@ -181,7 +179,7 @@ void xs_cache_delete(struct xs_cache *c);
 /* The owner's copy of the policy; forgets what handles stand for. Under no lock but the caller's HEAP. */
 void xs_cache_refresh(struct xs_cache *c, const struct xs_policy *policy, bool enabled);
 
-/* Makes room for a key: a bin that is empty or, failing that, the less used of the two, whose blocks are
+/* Makes room for a key: a bin that is empty or, failing that, the emptier of the two, whose blocks are
  * added to `out`. The owner, on a slow path. */
 void xs_cache_make_bin(struct xs_cache *c, uint64_t key, struct xs_cached_list *out);
 /* Takes half a bin's blocks. The owner. */

@@ -6,45 +6,54 @@
 
 #include "base/base.h"
 
-/* Only the owner writes them, or who holds the cache's lock; others may read them at any time. */
+/* Only the owner writes it, or who holds the cache's lock; others may read it at any time. */
+struct xs_tally {
+    _Atomic uint64_t in;  /* sum of what was added */
+    _Atomic int64_t net;  /* less what was taken away */
+    _Atomic int64_t peak; /* highest net, at least 0 */
+};
+
 struct xs_cache_counts {
-    _Atomic uint64_t allocs, frees;
-    _Atomic uint64_t misses;                      /* of the allocs */
-    _Atomic uint64_t requested_in, requested_out; /* bytes of allocs; bytes of frees */
-    _Atomic uint64_t allocated_in, allocated_out;
-    _Atomic int64_t requested_peak, allocated_peak, blocks_peak; /* highest in - out */
+    struct xs_tally requested; /* bytes */
+    struct xs_tally allocated; /* bytes, rounded */
+    struct xs_tally blocks;
+    _Atomic uint64_t misses; /* blocks that did not come out of a bin */
 };
 
 #define XS_READ(x)         atomic_load_explicit(&(x), memory_order_relaxed)
 #define XS_WRITE(x, value) atomic_store_explicit(&(x), (value), memory_order_relaxed)
 
-static inline int64_t xs_cache_requested(const struct xs_cache_counts *n)
+static inline uint64_t xs_tally_out(const struct xs_tally *t)
 {
-    return (int64_t)(XS_READ(n->requested_in) - XS_READ(n->requested_out));
+    return XS_READ(t->in) - (uint64_t)XS_READ(t->net);
 }
 
-static inline int64_t xs_cache_allocated(const struct xs_cache_counts *n)
+static inline void xs_tally_add(struct xs_tally *t, uint64_t n)
 {
-    return (int64_t)(XS_READ(n->allocated_in) - XS_READ(n->allocated_out));
+    int64_t net = XS_READ(t->net) + (int64_t)n;
+    XS_WRITE(t->in, XS_READ(t->in) + n);
+    XS_WRITE(t->net, net);
+    if (xs_unlikely(net > XS_READ(t->peak)))
+        XS_WRITE(t->peak, net);
+}
+
+static inline void xs_tally_sub(struct xs_tally *t, uint64_t n)
+{
+    XS_WRITE(t->net, XS_READ(t->net) - (int64_t)n);
 }
 
 static inline void xs_cache_count_in(struct xs_cache_counts *n, size_t requested, size_t bytes)
 {
-    XS_WRITE(n->allocs, XS_READ(n->allocs) + 1);
-    XS_WRITE(n->requested_in, XS_READ(n->requested_in) + requested);
-    XS_WRITE(n->allocated_in, XS_READ(n->allocated_in) + bytes);
-    int64_t r = xs_cache_requested(n), a = xs_cache_allocated(n);
-    int64_t b = (int64_t)(XS_READ(n->allocs) - XS_READ(n->frees));
-    XS_WRITE(n->blocks_peak, b > XS_READ(n->blocks_peak) ? b : XS_READ(n->blocks_peak));
-    XS_WRITE(n->requested_peak, r > XS_READ(n->requested_peak) ? r : XS_READ(n->requested_peak));
-    XS_WRITE(n->allocated_peak, a > XS_READ(n->allocated_peak) ? a : XS_READ(n->allocated_peak));
+    xs_tally_add(&n->requested, requested);
+    xs_tally_add(&n->allocated, bytes);
+    xs_tally_add(&n->blocks, 1);
 }
 
 static inline void xs_cache_count_out(struct xs_cache_counts *n, size_t requested, size_t bytes)
 {
-    XS_WRITE(n->frees, XS_READ(n->frees) + 1);
-    XS_WRITE(n->requested_out, XS_READ(n->requested_out) + requested);
-    XS_WRITE(n->allocated_out, XS_READ(n->allocated_out) + bytes);
+    xs_tally_sub(&n->requested, requested);
+    xs_tally_sub(&n->allocated, bytes);
+    xs_tally_sub(&n->blocks, 1);
 }
 
 #endif

@@ -14,8 +14,8 @@ static struct pending pending_of_others(const struct xs_device *dev, const struc
         const struct xs_cache *c = XS_CONTAINER_OF(link, const struct xs_cache, link);
         if (c == own)
             continue;
-        sum.requested += xs_cache_requested(&c->counts);
-        sum.allocated += xs_cache_allocated(&c->counts);
+        sum.requested += XS_READ(c->counts.requested.net);
+        sum.allocated += XS_READ(c->counts.allocated.net);
     }
     return sum;
 }
@@ -27,27 +27,27 @@ static void raise_peak(struct xseg_gauge *gauge, int64_t more)
         gauge->peak = (uint64_t)now;
 }
 
-static void merge_gauge(struct xseg_gauge *gauge, uint64_t in, uint64_t out, int64_t peak)
+/* The owner's peak counts on top of what others had by then. */
+static void merge_tally(struct xseg_gauge *gauge, const struct xs_tally *t, int64_t others)
 {
-    raise_peak(gauge, peak);
-    gauge->current += in - out;
-    raise_peak(gauge, 0);
-    gauge->allocated += in;
-    gauge->freed += out;
+    raise_peak(gauge, t->peak + others);
+    gauge->current += (uint64_t)t->net;
+    gauge->allocated += t->in;
+    gauge->freed += xs_tally_out(t);
 }
 
 static void merge(struct xs_device *dev, const struct xs_cache_counts *n, struct pending others)
 {
     struct xseg_stats *now = &dev->stats.now;
-    merge_gauge(&now->requested_bytes, n->requested_in, n->requested_out,
-                n->requested_peak + others.requested);
-    merge_gauge(&now->allocated_bytes, n->allocated_in, n->allocated_out,
-                n->allocated_peak + others.allocated);
-    merge_gauge(&now->active_bytes, n->allocated_in, n->allocated_out,
-                n->allocated_peak + others.allocated);
-    merge_gauge(&now->allocations, n->allocs, n->frees, n->blocks_peak);
-    merge_gauge(&now->cached_bytes, n->allocated_out, n->allocated_in, 0);
-    now->cache_hits += n->allocs - n->misses;
+    merge_tally(&now->requested_bytes, &n->requested, others.requested);
+    merge_tally(&now->allocated_bytes, &n->allocated, others.allocated);
+    merge_tally(&now->active_bytes, &n->allocated, others.allocated);
+    merge_tally(&now->allocations, &n->blocks, 0);
+    now->cached_bytes.current -= (uint64_t)n->allocated.net;
+    now->cached_bytes.allocated += xs_tally_out(&n->allocated);
+    now->cached_bytes.freed += n->allocated.in;
+    raise_peak(&now->cached_bytes, 0);
+    now->cache_hits += n->blocks.in - n->misses;
 }
 
 void xs_account_merge(struct xs_device *dev, const struct xs_cache_counts *counts)

@@ -298,7 +298,7 @@ static bool check_cache(struct census *c, const struct xs_cache *cache, size_t *
         *blocks += bin->count;
         bytes += bin->count * ((size_t)(bin->key >> 12) << 9);
     }
-    return same(c, "D12: bytes in a cache", cache->bytes, bytes);
+    return same(c, "D12: bytes in a cache", xs_cache_bytes(cache), bytes);
 }
 
 static bool check_depot(struct census *c, const struct xs_depot *depot, size_t *blocks)

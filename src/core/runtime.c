@@ -153,18 +153,28 @@ enum xseg_result xs_runtime_device(int ordinal, struct xs_device **dev)
 }
 
 /* Each device has its map. Nobody asks for certainty before all have been asked without. */
-struct xs_block *xs_runtime_find(const void *ptr)
+static struct xs_block *find_anywhere(const void *ptr)
 {
     int highest = atomic_load_explicit(&runtime.highest, memory_order_acquire);
     for (int sure = 0; sure <= 1; sure++) {
         for (int i = 0; i <= highest; i++) {
             struct xs_device *dev = xs_runtime_open_device(i);
             struct xs_block *block = dev ? xs_device_find(dev, ptr, sure) : NULL;
-            if (xs_likely(block != NULL))
+            if (block)
                 return block;
         }
     }
     return NULL;
+}
+
+struct xs_block *xs_runtime_find(const void *ptr)
+{
+    const struct xs_device *first =
+        atomic_load_explicit(&runtime.device[0], memory_order_acquire);
+    struct xs_addr_node *node =
+        xs_likely(first != NULL) ? xs_addr_map_find(&first->addresses, (uintptr_t)ptr) : NULL;
+    return xs_likely(node != NULL) ? XS_CONTAINER_OF(node, struct xs_block, addr)
+                                   : find_anywhere(ptr);
 }
 
 /* ---- policy and driver ---------------------------------------------------------------------- */

@@ -17,7 +17,7 @@ enum xseg_result xs_runtime_device(int ordinal, struct xs_device **dev);
 /* The device if it is open, else NULL. Starts nothing. */
 struct xs_device *xs_runtime_open_device(int ordinal);
 
-/* The live block that begins at the address, or NULL. Takes no lock where there is one. */
+/* The live block that begins at the address, or NULL. Takes no lock where there is one. Not for NULL. */
 struct xs_block *xs_runtime_find(const void *ptr);
 
 /* Reads a policy string over the present one and hands the result to all devices. */

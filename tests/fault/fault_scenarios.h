@@ -124,23 +124,18 @@ static enum xseg_result request_for_trade(void)
 /* A hole between live blocks, and free extents elsewhere that are larger than what it lacks. */
 static void narrow_hole(void)
 {
+    void *p[4];
     XT_OK(xseg_configure("extent_max:2M"));
     void *hole = hold(20 * XS_MIB);
     hold(2 * XS_MIB);
     XT_OK(xseg_configure("extent_max:16M,extent_min:16M"));
-    drop(hole);
-    XT_OK(xseg_empty_cache(0));
-    void *p[4];
     for (unsigned i = 0; i < 4; i++)
         p[i] = hold(16 * XS_MIB);
+    drop(hole);
+    XT_OK(xseg_empty_cache(0));
     drop(p[0]);
     drop(p[2]);
     limit_to_reserved(0);
-}
-
-static enum xseg_result request_for_narrow_hole(void)
-{
-    return request_on(20 * XS_MIB, NULL);
 }
 
 /* hole, free, hole, live: the window needs new memory at two places. */
@@ -157,9 +152,9 @@ static void several_holes(void)
     drop(p[3]);
 }
 
-static enum xseg_result request_over_holes(void)
+static enum xseg_result request_20_mib(void)
 {
-    return request_on(18 * XS_MIB, NULL);
+    return request_on(20 * XS_MIB, NULL);
 }
 
 static void full_extent(void)
@@ -342,9 +337,9 @@ static const struct scenario scenarios[] = {
      .trades = true},
     {.name = "grow by splitting an extent",
      .set_up = narrow_hole,
-     .act = request_for_narrow_hole,
+     .act = request_20_mib,
      .trades = true},
-    {.name = "window over several holes", .set_up = several_holes, .act = request_over_holes},
+    {.name = "window over several holes", .set_up = several_holes, .act = request_20_mib},
     {.name = "overfill",
      .conf = "extent_min:16M",
      .set_up = full_extent,

@@ -106,7 +106,7 @@ static void fork_often(struct racer *r)
 {
     for (unsigned i = 0; i < XS_COUNT_OF(kept); i++)
         race_take(r, &kept[i], race_size(r), NULL);
-    for (unsigned i = 0; i < FORKS && (race_goes_on() || i < 20); i++)
+    for (unsigned i = 0; i < FORKS && (race_goes_on() || i < 6); i++)
         fork_once(r, i % 3);
     for (unsigned i = 0; i < XS_COUNT_OF(kept); i++)
         race_give(&kept[i]);

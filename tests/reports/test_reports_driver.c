@@ -105,6 +105,17 @@ static void r63_out_of_memory(void)
     xs_fault_clear();
 }
 
+/* A code that stands for "not supported" is not taken for a want of address space either. */
+static void r63_nothing_works(void)
+{
+    void *p = NULL;
+    refuse(XS_CALL_mem_create, 1000, 0, XS_CUDA_ERROR_NOT_SUPPORTED);
+    XT_CHECK(xseg_malloc(&p, 20 * XS_MIB, 0, NULL) != XSEG_OK);
+    xs_fault_clear();
+    XT_AT_MOST(xt_stats(0).segments.current, 1);
+    xt_free(must_fit(20 * XS_MIB));
+}
+
 /* ---- R102: address space is scarce ------------------------------------------------------------ */
 
 static void r102_halves(void)
@@ -251,6 +262,7 @@ int main(void)
         REPORT("R31: smaller extents are tried before giving up", r31_smaller_extents),
         REPORT("R31: another error is not called a shortage", r31_other_error),
         REPORT("R63: a refused handle type is dropped once and remembered", r63),
+        REPORT("R63: a driver that supports no extents is an error", r63_nothing_works),
         REPORT("R63: a shortage is not taken for a refused type", r63_out_of_memory),
         REPORT("R102: a reservation that is refused is halved", r102_halves),
         REPORT("R102: down to the request itself", r102_down_to_the_request),

@@ -230,15 +230,15 @@ static void every_byte_is_counted(void **state)
     assert_non_null(xs_cache_pop(cache, key, 3000));
     xs_cache_book_free(cache, 1000, 1024);
     xs_cache_take_counts(cache, true, &n);
-    assert_int_equal(n.allocs, 3);
+    assert_int_equal(n.blocks.in, 3);
     assert_int_equal(n.misses, 2);
-    assert_int_equal(n.frees, 2);
-    assert_int_equal(xs_cache_requested(&n), 3000);
-    assert_int_equal(xs_cache_allocated(&n), SMALL);
-    assert_int_equal(n.requested_peak, 5000);
-    assert_int_equal(n.allocated_peak, SMALL + 1024);
+    assert_int_equal(xs_tally_out(&n.blocks), 2);
+    assert_int_equal(n.requested.net, 3000);
+    assert_int_equal(n.allocated.net, SMALL);
+    assert_int_equal(n.requested.peak, 5000);
+    assert_int_equal(n.allocated.peak, SMALL + 1024);
     xs_cache_take_counts(cache, true, &n);
-    assert_int_equal(n.allocs + n.frees + n.requested_in + n.allocated_out, 0);
+    assert_int_equal(n.blocks.in + xs_tally_out(&n.blocks) + n.requested.in + xs_tally_out(&n.allocated), 0);
 }
 
 static void new_generation_wants_a_refresh(void **state)
@@ -295,8 +295,8 @@ static void *take_from_beside(void *arg)
         struct xs_cache_counts n;
         taken->takes++;
         xs_cache_take_all(cache, false, &out, &n);
-        taken->allocs += n.allocs;
-        taken->frees += n.frees;
+        taken->blocks.in += n.blocks.in;
+        taken->blocks.net += n.blocks.net;
         for (struct xs_block *b = out.head, *next; b; b = next) {
             next = b->next_cached;
             taken->blocks++;
@@ -329,8 +329,8 @@ static void owner_and_taker_share_all(void **state)
     struct xs_cache_counts n;
     const struct xs_cached_list rest = take_all(&n);
     assert_int_equal(pushed, popped + taken.blocks + rest.count);
-    assert_int_equal(pushed, taken.frees + n.frees);
-    assert_int_equal(popped, taken.allocs + n.allocs);
+    assert_int_equal(pushed, xs_tally_out(&taken.blocks) + xs_tally_out(&n.blocks));
+    assert_int_equal(popped, taken.blocks.in + n.blocks.in);
 }
 
 #define cache_test(f) cmocka_unit_test_setup_teardown(f, make, end)

@@ -11,28 +11,22 @@ static struct xs_block *block;
 static struct xs_stream *s[STREAMS];
 static xs_cu_stream handles[STREAMS];
 
-static struct xs_stream *stream_of(xs_cu_stream handle)
-{
-    struct xs_stream *stream;
-    struct xs_stream_key key;
-    ok(xs_stream_identify(handle, &key));
-    ok(xs_streams_get(&dev->streams, &key, &stream));
-    return stream;
-}
-
 /* A live block of handles[0]; HEAP is held until the end of the test. */
 static int make(void **state)
 {
     (void)state;
     void *p;
-    for (unsigned i = 0; i < STREAMS; i++)
+    struct xs_stream_key keys[STREAMS];
+    for (unsigned i = 0; i < STREAMS; i++) {
         handles[i] = new_manual_stream();
+        ok(xs_stream_identify(handles[i], &keys[i]));
+    }
     ok(xseg_malloc(&p, GRANULE, 0, handles[0]));
     dev = xs_runtime_open_device(0);
     block = xs_device_find(dev, p, true);
     xs_lock_acquire(&dev->lock);
     for (unsigned i = 0; i < STREAMS; i++)
-        s[i] = stream_of(handles[i]);
+        ok(xs_streams_get(&dev->streams, &keys[i], &s[i]));
     return 0;
 }
 
