@@ -65,7 +65,7 @@
       "Limit of reserved memory on each device; the smaller of it and "                            \
       "per_process_memory_fraction counts.")                                                       \
     X(extent_share, "extent_share",                                                                \
-      COUNT, "48", "[1, 256]", "", KEEP, LIVE,                                                     \
+      COUNT, "56", "[1, 256]", "", KEEP, LIVE,                                                     \
       "A new extent is about this part (one Nth) of the bytes that a request lacks.")              \
     X(extent_min, "extent_min",                                                                    \
       SIZE, "0", "[0, 1T]", "", KEEP, LIVE,                                                        \
@@ -74,7 +74,7 @@
       SIZE, "128M", "[1, 1T]", "", KEEP, LIVE,                                                     \
       "The largest extent.")                                                                       \
     X(extent_ahead, "extent_ahead",                                                                \
-      SHARE, "0.0015", "[0, 0.5]", "", KEEP, LIVE,                                                  \
+      SHARE, "0.0013", "[0, 0.5]", "", KEEP, LIVE,                                                  \
       "A new extent is at least this share of reserved memory.")                                   \
     X(slack, "slack",                                                                              \
       SHARE, "0.02", "[0, 1]", "", KEEP, LIVE,                                                     \
