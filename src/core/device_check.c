@@ -288,7 +288,6 @@ static bool check_chain(struct census *c, const struct xs_block *block, uint64_t
 
 static bool check_cache(struct census *c, const struct xs_cache *cache, size_t *blocks)
 {
-    size_t bytes = 0;
     for (unsigned i = 0; i < XS_CACHE_BINS; i++) {
         const struct xs_cache_bin *bin = &cache->bin[i];
         if (!check_chain(c, bin->head, bin->key, bin->count))
@@ -296,9 +295,8 @@ static bool check_cache(struct census *c, const struct xs_cache *cache, size_t *
         if (bin->count && !bin->listed)
             return BROKEN(c, "D12: a bin with %u blocks is not listed as filled", bin->count);
         *blocks += bin->count;
-        bytes += bin->count * ((size_t)(bin->key >> 12) << 9);
     }
-    return same(c, "D12: bytes in a cache", xs_cache_bytes(cache), bytes);
+    return true;
 }
 
 static bool check_depot(struct census *c, const struct xs_depot *depot, size_t *blocks)

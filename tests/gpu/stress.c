@@ -340,9 +340,10 @@ static void print_statistics(void)
     SHOW(cache_hits)
     SHOW(rung_depot)
     SHOW(rung_best_fit)
-    SHOW(rung_flush) SHOW(rung_poll) SHOW(rung_map) SHOW(rung_create) SHOW(rung_borrow)
-        SHOW(rung_wait) SHOW(rung_release) SHOW(extents_moved) SHOW(out_of_memory)
-            SHOW(driver_create) SHOW(driver_map) SHOW(driver_unmap)
+    SHOW(rung_flush)
+    SHOW(rung_poll) SHOW(rung_map) SHOW(rung_create) SHOW(rung_borrow) SHOW(rung_wait)
+        SHOW(rung_release) SHOW(extents_moved) SHOW(out_of_memory) SHOW(driver_create)
+            SHOW(driver_map) SHOW(driver_unmap)
 #undef SHOW
                 if (s.reserved_bytes.peak > (uint64_t)set.limit_mib << 20)
                     fail("more was reserved than the limit of %ld MiB", set.limit_mib);

@@ -4,6 +4,7 @@
  * run on now and then. A block that is handed out before its last user's fence has passed is seen to
  * hold another's number. Streams come and go, vouched for or not, and their handles' values come back.
  */
+#include "driver/driver_fault.h"
 #include "race.h"
 
 #define SHARED 4   /* streams that all threads use */
@@ -161,6 +162,30 @@ static void come_and_go(struct racer *r)
     end_worker(w);
 }
 
+/* Vouched for, and gone at once: whoever closes epochs meanwhile may hold its handle. */
+static void vouch_shortly(struct racer *r)
+{
+    struct held h;
+    xt_make_context(0);
+    while (race_goes_on()) {
+        xs_cu_stream stream = xt_new_stream();
+        XT_OK(xseg_stream_register(0, stream));
+        if (race_take(r, &h, 2 * XS_MIB, stream))
+            race_give(&h);
+        XT_OK(xseg_stream_unregister(0, stream));
+        XT_CU(cu.cuStreamDestroy_v2(stream));
+        race_pause((long)race_below(r, 600)); /* its handle stands for nothing */
+    }
+    xt_drop_context(0);
+}
+
+static void empty(struct racer *r)
+{
+    (void)r;
+    while (race_goes_on())
+        XT_OK(xseg_empty_cache(0));
+}
+
 static void trim(struct racer *r)
 {
     while (race_goes_on()) {
@@ -200,8 +225,18 @@ static void make_shared_vouched(void)
         XT_OK(xseg_stream_register(0, shared[i]));
 }
 
+/* Between learning of a handle and asking about it, time passes. */
+static void make_shared_and_ask_slowly(void)
+{
+    const struct xs_fault slow = {
+        XS_CALL_stream_is_capturing, 1, UINT32_MAX, 0, XS_CUDA_SUCCESS, 300000};
+    make_shared();
+    XT_CHECK(xs_fault_add(&slow));
+}
+
 static void destroy_shared(void)
 {
+    xs_fault_clear();
     for (unsigned i = 0; i < SHARED; i++) {
         XT_OK(xseg_stream_unregister(0, shared[i]));
         XT_CU(cu.cuStreamDestroy_v2(shared[i]));
@@ -249,6 +284,11 @@ int main(int argc, char **argv)
          "memory_limit:60M",
          make_shared_vouched,
          {{come_and_go, 2}, {work_on_shared, 2}, {advance, 1}, {trim, 1}},
+         destroy_shared},
+        {"vouched streams end while epochs are closed",
+         NULL,
+         make_shared_and_ask_slowly,
+         {{vouch_shortly, 3}, {empty, 1}},
          destroy_shared},
         {"streams come and go, classic",
          "expandable_segments:False,cache:True",

@@ -102,10 +102,32 @@ static void r38(void)
     destroy_streams();
 }
 
+/* The blocks of pile_up(), and at its place in s1 a look at whether s2 is done with the memory. */
+static struct pile {
+    uintptr_t p;
+    uint64_t needed; /* uses that have run on s2 by then */
+    bool broken;
+} pile[64];
+static uint64_t done;
+
+static void look_at_pile(void *arg)
+{
+    struct pile *at = arg;
+    at->broken = done < at->needed;
+}
+
+static void queue_look(unsigned i, const void *p)
+{
+    pile[i].p = (uintptr_t)p;
+    for (unsigned k = 0; k < i; k++)
+        if (pile[k].p < pile[i].p + 256 * XS_MIB && pile[i].p < pile[k].p + 256 * XS_MIB)
+            pile[i].needed = k + 1;
+    XT_CU(cu.cuLaunchHostFunc(s1, look_at_pile, &pile[i]));
+}
+
 /* As reported: each block is used on a second stream that lags behind. */
 static void pile_up(void)
 {
-    static uint64_t done;
     xs_cu_event event;
     two_streams();
     XT_CU(cu.cuEventCreate(&event, XS_CU_EVENT_DISABLE_TIMING));
@@ -114,6 +136,7 @@ static void pile_up(void)
     set_limit(4 * XS_GIB);
     for (unsigned i = 0; i < 64; i++) {
         void *p = xt_alloc_on(256 * XS_MIB, s1);
+        queue_look(i, p);
         XT_CU(cu.cuEventRecord(event, s1));
         XT_CU(cu.cuStreamWaitEvent(s2, event, 0));
         XT_CU(sim.launch(s2, (uintptr_t)p, 256 * XS_MIB));
@@ -132,6 +155,8 @@ static void pile_up(void)
     XT_AT_MOST(xt_stats(0).reserved_bytes.peak, 4 * XS_GIB);
     XT_CU(cu.cuCtxSynchronize());
     XT_CU(cu.cuEventDestroy_v2(event));
+    for (unsigned i = 0; i < XS_COUNT_OF(pile); i++)
+        XT_CHECK(!pile[i].broken);
 }
 
 static uint64_t host_waits(void)
