@@ -54,8 +54,7 @@ static void append(struct xs_cached_list *list, struct xs_block *block)
 }
 
 /* Moves up to `n` blocks of a bin to the list. */
-static void move_blocks(struct xs_cache_bin *bin, uint32_t n,
-                        struct xs_cached_list *out)
+static void move_blocks(struct xs_cache_bin *bin, uint32_t n, struct xs_cached_list *out)
 {
     for (; n && bin->head; n--) {
         struct xs_block *block = bin->head;

@@ -28,7 +28,7 @@ struct xs_cache_bin {
     uint64_t key;
     struct xs_block *head;
     uint16_t count;
-    bool listed;   /* among the filled bins */
+    bool listed; /* among the filled bins */
 };
 
 /* What all caches of a device share; written rarely. */

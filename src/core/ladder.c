@@ -189,7 +189,8 @@ static enum xseg_result grow_once(struct climb *c, bool patient, bool *wait)
     e = xs_growth_run(&growth, c->request, &block);
     if (!e)
         c->block = block;
-    return e;
+    /* The driver's word for "not supported" is not the plan's. */
+    return e == XSEG_ERROR_NOT_SUPPORTED ? XSEG_ERROR_DRIVER : e;
 }
 
 static enum xseg_result grow_expandable(struct climb *c)

@@ -169,8 +169,7 @@ static struct xs_block *find_anywhere(const void *ptr)
 
 struct xs_block *xs_runtime_find(const void *ptr)
 {
-    const struct xs_device *first =
-        atomic_load_explicit(&runtime.device[0], memory_order_acquire);
+    const struct xs_device *first = atomic_load_explicit(&runtime.device[0], memory_order_acquire);
     struct xs_addr_node *node =
         xs_likely(first != NULL) ? xs_addr_map_find(&first->addresses, (uintptr_t)ptr) : NULL;
     return xs_likely(node != NULL) ? XS_CONTAINER_OF(node, struct xs_block, addr)

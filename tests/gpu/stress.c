@@ -334,19 +334,27 @@ static void print_statistics(void)
 {
     struct xseg_stats s = {.size = sizeof(s)};
     XSEG(xseg_get_stats(0, &s));
-#define SHOW(field) printf("  %-20s %llu\n", #field, (unsigned long long)s.field);
-    SHOW(reserved_bytes.peak)
-    SHOW(allocated_bytes.peak)
-    SHOW(cache_hits)
-    SHOW(rung_depot)
-    SHOW(rung_best_fit)
-    SHOW(rung_flush)
-    SHOW(rung_poll) SHOW(rung_map) SHOW(rung_create) SHOW(rung_borrow) SHOW(rung_wait)
-        SHOW(rung_release) SHOW(extents_moved) SHOW(out_of_memory) SHOW(driver_create)
-            SHOW(driver_map) SHOW(driver_unmap)
+#define SHOW(field) printf("  %-20s %llu\n", #field, (unsigned long long)s.field)
+    SHOW(reserved_bytes.peak);
+    SHOW(allocated_bytes.peak);
+    SHOW(cache_hits);
+    SHOW(rung_depot);
+    SHOW(rung_best_fit);
+    SHOW(rung_flush);
+    SHOW(rung_poll);
+    SHOW(rung_map);
+    SHOW(rung_create);
+    SHOW(rung_borrow);
+    SHOW(rung_wait);
+    SHOW(rung_release);
+    SHOW(extents_moved);
+    SHOW(out_of_memory);
+    SHOW(driver_create);
+    SHOW(driver_map);
+    SHOW(driver_unmap);
 #undef SHOW
-                if (s.reserved_bytes.peak > (uint64_t)set.limit_mib << 20)
-                    fail("more was reserved than the limit of %ld MiB", set.limit_mib);
+    if (s.reserved_bytes.peak > (uint64_t)set.limit_mib << 20)
+        fail("more was reserved than the limit of %ld MiB", set.limit_mib);
     if (s.allocations.current || s.allocated_bytes.current)
         fail("%llu blocks are live at the end", (unsigned long long)s.allocations.current);
 }
