@@ -9,8 +9,9 @@
  *          [--driver PATH]
  *
  * Exit status 0: all words were right. 1: some were wrong, or a call failed. 77: there is no GPU.
- * With --undeclared uses on other streams are not declared, and blocks are poisoned when they are freed: then
- * 0 says that wrong words were found, as they must be, and 1 that there were none in N seconds.
+ * With --undeclared uses on other streams are not declared, blocks are poisoned when they are freed, and
+ * memory is neither limited nor given back: then 0 says that wrong words were found, as they must be, and 1
+ * that there were none in N seconds.
  *
  * Public API and libcuda alone. --driver: another libcuda; one without kernels, such as xseg's simulator,
  * is given sets and host functions instead.
@@ -242,7 +243,7 @@ static void step(struct worker *w)
             give(w, &w->block[i]);
     else if (!below(w, 3))
         use_elsewhere(w, b);
-    if (!below(w, 300))
+    if (!set.undeclared && !below(w, 300))
         give_back(w);
     if (!below(w, 200))
         come_and_go(w);
@@ -281,8 +282,8 @@ static void load_kernels(void)
 
 static void begin(void)
 {
-    if (set.undeclared)
-        setenv("ALLOC_CONF", "poison:165", 1);
+    if (set.undeclared) /* extents would be unmapped under such uses, and those fault */
+        setenv("ALLOC_CONF", "poison:165,expandable_segments:False", 1);
     if (set.driver)
         XSEG(xseg_use_driver_library(set.driver));
     if (!load_driver(set.driver) || cu.cuInit(0) || cu.cuDevicePrimaryCtxRetain(&gpu.ctx, 0)) {
@@ -294,7 +295,8 @@ static void begin(void)
     CU(cuMemsetD8Async(gpu.tally, 0, 16, NULL));
     CU(cuCtxSynchronize());
     load_kernels();
-    XSEG(xseg_set_limit(0, (size_t)set.limit_mib << 20));
+    if (!set.undeclared)
+        XSEG(xseg_set_limit(0, (size_t)set.limit_mib << 20));
     for (long i = 0; i < set.threads * set.streams; i++) {
         CU(cuStreamCreate(&gpu.all[i], NON_BLOCKING));
         if (i % 2)
@@ -353,7 +355,7 @@ static void print_statistics(void)
     SHOW(driver_map);
     SHOW(driver_unmap);
 #undef SHOW
-    if (s.reserved_bytes.peak > (uint64_t)set.limit_mib << 20)
+    if (!set.undeclared && s.reserved_bytes.peak > (uint64_t)set.limit_mib << 20)
         fail("more was reserved than the limit of %ld MiB", set.limit_mib);
     if (s.allocations.current || s.allocated_bytes.current)
         fail("%llu blocks are live at the end", (unsigned long long)s.allocations.current);
