@@ -31,13 +31,28 @@ static bool rounds_plainly(const struct xs_policy *policy)
     return true;
 }
 
+static uint16_t limit_of(const struct xs_cache *c, uint64_t key)
+{
+    bool asked = c->bin[xs_cache_slot(key)].asked;
+    return asked || c->bin_limit < XS_CACHE_PASSING ? c->bin_limit : XS_CACHE_PASSING;
+}
+
+static void set_bin_limit(struct xs_cache *c, uint16_t limit)
+{
+    if (c->bin_limit == limit)
+        return;
+    c->bin_limit = limit;
+    for (unsigned i = 0; i < XS_CACHE_BINS; i++)
+        c->bin[i].limit = limit_of(c, c->bin[i].key);
+}
+
 void xs_cache_refresh(struct xs_cache *c, const struct xs_policy *policy, bool enabled)
 {
     c->generation = atomic_load(&c->shared->generation);
     c->policy = *policy;
     c->hit_generation = enabled && rounds_plainly(policy) ? c->generation : XS_CACHE_NO_GENERATION;
     c->enabled = enabled;
-    c->bin_limit = enabled ? (uint16_t)policy->cache_blocks : 0; /* 0: takes nothing */
+    set_bin_limit(c, enabled ? (uint16_t)policy->cache_blocks : 0); /* 0: takes nothing */
     c->bytes_limit = policy->cache_bytes;
     c->keep_limit = policy->cache_keep;
     for (unsigned i = 0; i < XS_CACHE_STREAMS; i++)
@@ -73,8 +88,21 @@ void xs_cache_make_bin(struct xs_cache *c, uint64_t key, struct xs_cached_list *
         struct xs_cache_bin *a = &c->bin[xs_cache_slot(key)], *b = &c->bin[xs_cache_slot(key) ^ 1];
         struct xs_cache_bin *victim = !a->head ? a : !b->head || b->count < a->count ? b : a;
         move_blocks(victim, UINT32_MAX, out);
-        *victim = (struct xs_cache_bin){.key = key, .listed = victim->listed};
+        *victim = (struct xs_cache_bin){.key = key,
+                                        .limit = limit_of(c, key),
+                                        .listed = victim->listed,
+                                        .asked = victim->asked};
     }
+    xs_biased_lock_leave(&c->lock);
+}
+
+void xs_cache_expect(struct xs_cache *c, uint64_t key)
+{
+    xs_biased_lock_enter(&c->lock);
+    struct xs_cache_bin *bin = xs_cache_bin_of(c, key);
+    c->bin[xs_cache_slot(key)].asked = true;
+    if (bin)
+        bin->limit = limit_of(c, key);
     xs_biased_lock_leave(&c->lock);
 }
 

@@ -23,12 +23,15 @@
 
 #define XS_CACHE_BINS    1024
 #define XS_CACHE_STREAMS 8
+#define XS_CACHE_PASSING 32 /* blocks in a bin of a thread that frees, and does not allocate */
 
 struct xs_cache_bin {
     uint64_t key;
     struct xs_block *head;
     uint16_t count;
-    bool listed; /* among the filled bins */
+    uint16_t limit; /* of count */
+    bool listed;    /* among the filled bins */
+    bool asked;     /* the owner has missed a block of a key whose first choice is this bin */
 };
 
 /* What all caches of a device share; written rarely. */
@@ -141,7 +144,7 @@ static inline bool xs_cache_push(struct xs_cache *c, struct xs_block *block)
     size_t bytes = xs_cache_key_bytes(block->key);
     xs_biased_lock_enter(&c->lock);
     struct xs_cache_bin *bin = xs_cache_bin_of(c, block->key);
-    bool fits = bin && bin->count < c->bin_limit && xs_block_state_of(block) == XS_BLOCK_LIVE &&
+    bool fits = bin && bin->count < bin->limit && xs_block_state_of(block) == XS_BLOCK_LIVE &&
                 (c->bytes_limit == SIZE_MAX || xs_cache_bytes(c) + bytes <= c->bytes_limit);
     if (xs_likely(fits)) {
         xs_block_set_state(block, XS_BLOCK_CACHED);
@@ -182,6 +185,9 @@ void xs_cache_refresh(struct xs_cache *c, const struct xs_policy *policy, bool e
 /* Makes room for a key: a bin that is empty or, failing that, the emptier of the two, whose blocks are
  * added to `out`. The owner, on a slow path. */
 void xs_cache_make_bin(struct xs_cache *c, uint64_t key, struct xs_cached_list *out);
+/* The owner will allocate more of the key: its bin takes as many blocks as the policy allows. A thread that only
+ * frees them soon passes them on. */
+void xs_cache_expect(struct xs_cache *c, uint64_t key);
 /* Takes half a bin's blocks. The owner. */
 void xs_cache_take_half(struct xs_cache *c, uint64_t key, struct xs_cached_list *out);
 /* Puts blocks of one key into its bin, which exists and is empty. The owner. */

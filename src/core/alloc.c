@@ -87,7 +87,10 @@ static struct xs_block *from_depot(const struct xs_request *request)
 {
     struct xs_cache *c = request->own;
     uint64_t key = xs_cache_key(request->bytes, request->stream->index);
-    if (!c || !c->enabled || !xs_caches_restock(request->dev, c, key))
+    if (!c || !c->enabled)
+        return NULL;
+    xs_cache_expect(c, key);
+    if (!xs_caches_restock(request->dev, c, key))
         return NULL;
     request->dev->stats.now.rung_depot++;
     return from_cache(request);

@@ -148,7 +148,7 @@ void xs_caches_make_room(struct xs_device *dev, struct xs_cache *c, uint64_t key
     const struct xs_cache_bin *bin = xs_cache_bin_of(c, key);
     if (!bin)
         xs_cache_make_bin(c, key, &blocks);
-    else if (bin->count >= c->bin_limit)
+    else if (bin->count >= bin->limit)
         xs_cache_take_half(c, key, &blocks);
     if (bin && blocks.head)
         xs_depot_give(dev->depot, key, &blocks);

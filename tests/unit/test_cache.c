@@ -136,6 +136,23 @@ static void bin_takes_no_more_than_its_limit(void **state)
     assert_true(xs_cache_push(cache, &blocks[8]));
 }
 
+/* A thread that frees what others allocate passes it on early; once it has asked itself, it keeps more. */
+static void thread_that_only_frees_keeps_little(void **state)
+{
+    (void)state;
+    policy.cache_blocks = BLOCKS;
+    xs_cache_refresh(cache, &policy, true);
+    const uint64_t key = bin_for(SMALL);
+    for (unsigned i = 0; i < XS_CACHE_PASSING; i++)
+        assert_true(xs_cache_push(cache, live(i, key)));
+    assert_false(xs_cache_push(cache, live(XS_CACHE_PASSING, key)));
+    xs_cache_expect(cache, key);
+    for (unsigned i = XS_CACHE_PASSING; i < BLOCKS - 1; i++)
+        assert_true(xs_cache_push(cache, live(i, key)));
+    struct xs_cache_counts counts = {0};
+    assert_int_equal(take_all(&counts).count, BLOCKS - 1);
+}
+
 static void bytes_are_bounded(void **state)
 {
     (void)state;
@@ -344,6 +361,7 @@ int main(void)
         cache_test(only_its_own_key_is_served),
         cache_test(what_is_not_live_is_refused),
         cache_test(bin_takes_no_more_than_its_limit),
+        cache_test(thread_that_only_frees_keeps_little),
         cache_test(bytes_are_bounded),
         cache_test(less_used_rival_makes_room),
         cache_test(filled_bin_gives_all_it_got),
