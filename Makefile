@@ -206,14 +206,16 @@ check-programs: $(NEEDS) $(PROGRAMS) $(EXAMPLES)
 	$(RUN) $(foreach k,$(KINDS),$(call jobs_of,$k)) $(fuzz_jobs) $(if $(WRAP),,$(cli_jobs)) \
 	    $(foreach e,$(EXAMPLES),'example/$(notdir $e)|$(WRAP) $e $B/sim/libcuda.so.1')
 
-## asan tsan ubsan: check-programs under that sanitizer, in its own build folder, with fewer random steps
-## valgrind: unit tests, model and fuzz targets under memcheck (KINDS='unit model fault' for more)
+## asan tsan ubsan: check-programs under that sanitizer, in its own build folder, with fewer random steps (tsan without fault)
+## valgrind: unit tests, model and fuzz targets under memcheck; VALGRIND_KINDS='unit model fault' for more
 .PHONY: asan tsan ubsan valgrind
+VALGRIND_KINDS ?= unit model
+TSAN_KINDS     ?= race model reports unit
 FEWER := $(if $(STEPS),,STEPS=20000 FUZZ_ROUNDS=4000)
 asan:  ; $(Q)$(MAKE) check-programs PROFILE=debug SAN=address LABEL=asan $(FEWER)
 ubsan: ; $(Q)$(MAKE) check-programs PROFILE=debug SAN=undefined LABEL=ubsan $(FEWER)
-tsan:  ; $(Q)$(MAKE) check-programs PROFILE=debug SAN=thread LABEL=tsan $(FEWER)
-valgrind: ; $(Q)XSEG_SIM_CAPACITY=8G $(MAKE) check-programs PROFILE=debug LABEL=valgrind KINDS='unit model' $(if $(STEPS),,STEPS=2000 FUZZ_ROUNDS=200) \
+tsan:  ; $(Q)$(MAKE) check-programs PROFILE=debug SAN=thread LABEL=tsan KINDS='$(TSAN_KINDS)' $(FEWER)
+valgrind: ; $(Q)XSEG_SIM_CAPACITY=8G $(MAKE) check-programs PROFILE=debug LABEL=valgrind KINDS='$(VALGRIND_KINDS)' $(if $(STEPS),,STEPS=500 FUZZ_ROUNDS=200) \
     WRAP='valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite'
 
 ## check-race: tests/race and the other tests that start threads, under ThreadSanitizer

@@ -80,8 +80,10 @@ static void be_child(unsigned way)
     try_to_allocate();
     if (way == 0)
         execl("/bin/true", "true", (char *)NULL);
+#ifndef __SANITIZE_ADDRESS__ /* its search for leaks misses the parent's threads */
     if (way == 1)
         exit(0);
+#endif
     _exit(0);
 }
 
