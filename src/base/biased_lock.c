@@ -39,19 +39,29 @@ void xs_biased_lock_destroy(struct xs_biased_lock *lock)
     pthread_mutex_destroy(&lock->turn);
 }
 
-static void barrier(void)
+void xs_biased_lock_barrier(void)
 {
     if (!atomic_load_explicit(&xs_biased_lock_needs_fence, memory_order_relaxed))
         syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 }
 
-void xs_biased_lock_acquire(struct xs_biased_lock *lock)
+void xs_biased_lock_want(struct xs_biased_lock *lock)
 {
     pthread_mutex_lock(&lock->turn);
     atomic_store(&lock->wanted, 1);
-    barrier();
+}
+
+void xs_biased_lock_await(struct xs_biased_lock *lock)
+{
     while (atomic_load(&lock->busy))
         sched_yield(); /* the owner is within a few instructions, unless it was descheduled there */
+}
+
+void xs_biased_lock_acquire(struct xs_biased_lock *lock)
+{
+    xs_biased_lock_want(lock);
+    xs_biased_lock_barrier();
+    xs_biased_lock_await(lock);
 }
 
 void xs_biased_lock_release(struct xs_biased_lock *lock)

@@ -32,6 +32,10 @@ void xs_biased_lock_destroy(struct xs_biased_lock *lock);
 /* For any thread but the owner. */
 void xs_biased_lock_acquire(struct xs_biased_lock *lock);
 void xs_biased_lock_release(struct xs_biased_lock *lock);
+/* To acquire several for the price of one: want each, one barrier, await each. */
+void xs_biased_lock_want(struct xs_biased_lock *lock);
+void xs_biased_lock_barrier(void);
+void xs_biased_lock_await(struct xs_biased_lock *lock);
 
 /* The owner found the lock wanted: waits until it is not, then takes it. */
 void xs_biased_lock_enter_slow(struct xs_biased_lock *lock);

@@ -110,7 +110,7 @@ void xs_cache_take_half(struct xs_cache *c, uint64_t key, struct xs_cached_list 
 {
     xs_biased_lock_enter(&c->lock);
     struct xs_cache_bin *bin = xs_cache_bin_of(c, key);
-    if (bin)
+    if (bin && bin->count >= bin->limit)
         move_blocks(bin, (bin->count + 1) / 2, out);
     xs_biased_lock_leave(&c->lock);
 }
@@ -208,8 +208,9 @@ static void move_tally(struct xs_tally *from, struct xs_tally *to)
     XS_WRITE(from->peak, 0);
 }
 
-static void move_counts(struct xs_cache_counts *from, struct xs_cache_counts *to)
+void xs_cache_take_counts(struct xs_cache *c, struct xs_cache_counts *to)
 {
+    struct xs_cache_counts *from = &c->counts;
     move_tally(&from->requested, &to->requested);
     move_tally(&from->allocated, &to->allocated);
     move_tally(&from->blocks, &to->blocks);
@@ -224,14 +225,7 @@ void xs_cache_take_all(struct xs_cache *c, bool own, struct xs_cached_list *out,
     struct xs_block *heads[XS_CACHE_BINS];
     lock(c, own);
     uint32_t n = take_heads(c, heads);
-    move_counts(&c->counts, counts);
+    xs_cache_take_counts(c, counts);
     unlock(c, own);
     append_chains(out, heads, n);
-}
-
-void xs_cache_take_counts(struct xs_cache *c, bool own, struct xs_cache_counts *counts)
-{
-    lock(c, own);
-    move_counts(&c->counts, counts);
-    unlock(c, own);
 }

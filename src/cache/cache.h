@@ -36,8 +36,7 @@ struct xs_cache_bin {
 
 /* What all caches of a device share; written rarely. */
 struct xs_cache_shared {
-    _Atomic uint64_t
-        generation; /* moves on when the policy changes or a stream is announced dead */
+    _Atomic uint64_t generation;   /* moves on when the policy or a stream changes */
     const _Atomic uint64_t *epoch; /* of the device's fences: the stamp of frees */
 };
 
@@ -182,13 +181,11 @@ void xs_cache_delete(struct xs_cache *c);
 /* The owner's copy of the policy; forgets what handles stand for. Under no lock but the caller's HEAP. */
 void xs_cache_refresh(struct xs_cache *c, const struct xs_policy *policy, bool enabled);
 
-/* Makes room for a key: a bin that is empty or, failing that, the emptier of the two, whose blocks are
- * added to `out`. The owner, on a slow path. */
+/* Makes room for a key: an empty bin, or the emptier of the two, whose blocks go to `out`. The owner. */
 void xs_cache_make_bin(struct xs_cache *c, uint64_t key, struct xs_cached_list *out);
-/* The owner will allocate more of the key: its bin takes as many blocks as the policy allows. A thread that only
- * frees them soon passes them on. */
+/* The owner allocates of the key too: its bin keeps all that the policy allows, not the few of one that frees. */
 void xs_cache_expect(struct xs_cache *c, uint64_t key);
-/* Takes half a bin's blocks. The owner. */
+/* Takes half a bin's blocks if it is full. The owner. */
 void xs_cache_take_half(struct xs_cache *c, uint64_t key, struct xs_cached_list *out);
 /* Puts blocks of one key into its bin, which exists and is empty. The owner. */
 void xs_cache_fill(struct xs_cache *c, uint64_t key, struct xs_cached_list *blocks);
@@ -197,7 +194,7 @@ void xs_cache_take_large(struct xs_cache *c, struct xs_cached_list *out);
 /* Takes all blocks, and the counters. Any thread but the owner, or the owner with `own`. */
 void xs_cache_take_all(struct xs_cache *c, bool own, struct xs_cached_list *out,
                        struct xs_cache_counts *counts);
-/* Takes the counters only. */
-void xs_cache_take_counts(struct xs_cache *c, bool own, struct xs_cache_counts *counts);
+/* Takes the counters only. Under the lock. */
+void xs_cache_take_counts(struct xs_cache *c, struct xs_cache_counts *counts);
 
 #endif

@@ -46,7 +46,6 @@ static void merge(struct xs_device *dev, const struct xs_cache_counts *n, struct
     now->cached_bytes.current -= (uint64_t)n->allocated.net;
     now->cached_bytes.allocated += xs_tally_out(&n->allocated);
     now->cached_bytes.freed += n->allocated.in;
-    raise_peak(&now->cached_bytes, 0);
     now->cache_hits += n->blocks.in - n->misses;
 }
 
@@ -55,15 +54,48 @@ void xs_account_merge(struct xs_device *dev, const struct xs_cache_counts *count
     merge(dev, counts, pending_of_others(dev, NULL));
 }
 
+static struct xs_cache *cache_of(struct xs_list *link)
+{
+    return XS_CONTAINER_OF(link, struct xs_cache, link);
+}
+
+/* All at once: a block may be booked by one thread when it is allocated and by another when it is freed, and
+ * no reading may see the one without the other. */
+static void lock_all(struct xs_device *dev, const struct xs_cache *own)
+{
+    XS_LIST_FOR_EACH(link, &dev->caches)
+        if (cache_of(link) != own)
+            xs_biased_lock_want(&cache_of(link)->lock);
+    xs_biased_lock_barrier();
+    XS_LIST_FOR_EACH(link, &dev->caches) {
+        if (cache_of(link) == own)
+            xs_biased_lock_enter(&cache_of(link)->lock);
+        else
+            xs_biased_lock_await(&cache_of(link)->lock);
+    }
+}
+
+static void unlock_all(struct xs_device *dev, const struct xs_cache *own)
+{
+    XS_LIST_FOR_EACH(link, &dev->caches) {
+        if (cache_of(link) == own)
+            xs_biased_lock_leave(&cache_of(link)->lock);
+        else
+            xs_biased_lock_release(&cache_of(link)->lock);
+    }
+}
+
 void xs_account_merge_all(struct xs_device *dev, const struct xs_cache *own)
 {
     xs_assert_held(&dev->lock);
+    lock_all(dev, own);
     XS_LIST_FOR_EACH(link, &dev->caches) {
-        struct xs_cache *c = XS_CONTAINER_OF(link, struct xs_cache, link);
         struct xs_cache_counts counts;
-        xs_cache_take_counts(c, c == own, &counts);
-        merge(dev, &counts, pending_of_others(dev, c));
+        xs_cache_take_counts(cache_of(link), &counts);
+        merge(dev, &counts, pending_of_others(dev, cache_of(link)));
     }
+    unlock_all(dev, own);
+    raise_peak(&dev->stats.now.cached_bytes, 0); /* not before: half of a hand-over is no peak */
 }
 
 static void add(struct xseg_gauge *gauge, uint64_t n, int64_t others)

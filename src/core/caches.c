@@ -145,12 +145,12 @@ void xs_caches_return(struct xs_device *dev, struct xs_cached_list *blocks)
 void xs_caches_make_room(struct xs_device *dev, struct xs_cache *c, uint64_t key)
 {
     struct xs_cached_list blocks = {0};
-    const struct xs_cache_bin *bin = xs_cache_bin_of(c, key);
-    if (!bin)
+    bool made = !xs_cache_bin_of(c, key);
+    if (made)
         xs_cache_make_bin(c, key, &blocks);
-    else if (bin->count >= bin->limit)
+    else
         xs_cache_take_half(c, key, &blocks);
-    if (bin && blocks.head)
+    if (!made && blocks.head)
         xs_depot_give(dev->depot, key, &blocks);
     xs_caches_return(dev, &blocks);
 }

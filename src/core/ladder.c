@@ -18,7 +18,8 @@ struct climb {
     struct xs_device *dev;
     struct xs_block *block; /* not NULL: served */
     bool expandable;
-    bool capturing; /* the stream: no event may be recorded or waited for */
+    bool no_address; /* not for the smallest segment that would do */
+    bool capturing;  /* the stream: no event may be recorded or waited for */
     bool may_borrow;
     char news[400]; /* to be logged once no lock is held */
     bool retried;
@@ -127,6 +128,7 @@ static enum xseg_result add_segment(struct climb *c)
         want = xs_device_default_reserve(dev);
     struct xs_segment *segment;
     enum xseg_result e = xs_segment_reserve(&dev->caps, want, c->request->bytes, &segment);
+    c->no_address = e == XSEG_ERROR_OUT_OF_MEMORY;
     if (e)
         return e;
     xs_lock_acquire(&dev->lock);
@@ -220,8 +222,7 @@ static enum xseg_result grow(struct climb *c)
 {
     if (c->expandable) {
         enum xseg_result e = grow_expandable(c);
-        if (e != XSEG_ERROR_OUT_OF_MEMORY || xs_driver_last_error()->call != XS_CALL_mem_reserve ||
-            !xs_driver_last_error()->code)
+        if (!c->no_address)
             return e;
         fall_back_to_classic(c);
     }

@@ -186,17 +186,18 @@ static void filled_bin_gives_all_it_got(void **state)
 {
     (void)state;
     const uint64_t key = bin_for(SMALL);
-    for (unsigned i = 0; i < 6; i++)
+    for (unsigned i = 0; i < 8; i++)
         assert_true(xs_cache_push(cache, live(i, key)));
-    struct xs_cached_list batch = {0};
+    struct xs_cached_list batch = {0}, none = {0};
     xs_cache_take_half(cache, key, &batch);
-    xs_cache_take_half(cache, key, &(struct xs_cached_list){0});
+    xs_cache_take_half(cache, key, &none);
+    assert_null(none.head); /* the bin is not full any more */
     while (xs_cache_pop(cache, key, 1))
         ;
     xs_cache_fill(cache, key, &batch);
     assert_null(batch.head);
-    assert_int_equal(xs_cache_bytes(cache), 3 * SMALL);
-    for (unsigned i = 0; i < 3; i++)
+    assert_int_equal(xs_cache_bytes(cache), 4 * SMALL);
+    for (unsigned i = 0; i < 4; i++)
         assert_non_null(xs_cache_pop(cache, key, 1));
     assert_null(xs_cache_pop(cache, key, 1));
 }
@@ -246,7 +247,7 @@ static void every_byte_is_counted(void **state)
     assert_true(xs_cache_push(cache, &blocks[0]));
     assert_non_null(xs_cache_pop(cache, key, 3000));
     xs_cache_book_free(cache, 1000, 1024);
-    xs_cache_take_counts(cache, true, &n);
+    xs_cache_take_counts(cache, &n);
     assert_int_equal(n.blocks.in, 3);
     assert_int_equal(n.misses, 2);
     assert_int_equal(xs_tally_out(&n.blocks), 2);
@@ -254,7 +255,7 @@ static void every_byte_is_counted(void **state)
     assert_int_equal(n.allocated.net, SMALL);
     assert_int_equal(n.requested.peak, 5000);
     assert_int_equal(n.allocated.peak, SMALL + 1024);
-    xs_cache_take_counts(cache, true, &n);
+    xs_cache_take_counts(cache, &n);
     assert_int_equal(
         n.blocks.in + xs_tally_out(&n.blocks) + n.requested.in + xs_tally_out(&n.allocated), 0);
 }
