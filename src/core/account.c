@@ -61,31 +61,29 @@ static struct xs_cache *cache_of(struct xs_list *link)
 
 /* All at once: a block may be booked by one thread when it is allocated and by another when it is freed, and
  * no reading may see the one without the other. */
-static void lock_all(struct xs_device *dev, const struct xs_cache *own)
+static void lock_all(struct xs_device *dev, struct xs_cache *own)
 {
+    if (own) /* first: it may have to wait for a flush, which must not find the others locked */
+        xs_biased_lock_enter(&own->lock);
     XS_LIST_FOR_EACH(link, &dev->caches)
         if (cache_of(link) != own)
             xs_biased_lock_want(&cache_of(link)->lock);
     xs_biased_lock_barrier();
-    XS_LIST_FOR_EACH(link, &dev->caches) {
-        if (cache_of(link) == own)
-            xs_biased_lock_enter(&cache_of(link)->lock);
-        else
+    XS_LIST_FOR_EACH(link, &dev->caches)
+        if (cache_of(link) != own)
             xs_biased_lock_await(&cache_of(link)->lock);
-    }
 }
 
-static void unlock_all(struct xs_device *dev, const struct xs_cache *own)
+static void unlock_all(struct xs_device *dev, struct xs_cache *own)
 {
-    XS_LIST_FOR_EACH(link, &dev->caches) {
-        if (cache_of(link) == own)
-            xs_biased_lock_leave(&cache_of(link)->lock);
-        else
+    XS_LIST_FOR_EACH(link, &dev->caches)
+        if (cache_of(link) != own)
             xs_biased_lock_release(&cache_of(link)->lock);
-    }
+    if (own)
+        xs_biased_lock_leave(&own->lock);
 }
 
-void xs_account_merge_all(struct xs_device *dev, const struct xs_cache *own)
+void xs_account_merge_all(struct xs_device *dev, struct xs_cache *own)
 {
     xs_assert_held(&dev->lock);
     lock_all(dev, own);

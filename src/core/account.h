@@ -38,6 +38,6 @@ void xs_account_release(struct xs_device *dev, size_t bytes);
 /* Adds a cache's counts, which the caller has taken out of it. */
 void xs_account_merge(struct xs_device *dev, const struct xs_cache_counts *counts);
 /* Takes the counts of all caches and adds them: the gauges alone are true then. Under CACHES too. */
-void xs_account_merge_all(struct xs_device *dev, const struct xs_cache *own);
+void xs_account_merge_all(struct xs_device *dev, struct xs_cache *own);
 
 #endif
