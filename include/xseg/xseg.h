@@ -63,7 +63,9 @@ enum xseg_result {
  * Allocates `bytes` on `device` for work queued on `stream` from now on; stands in for
  * cudaMallocAsync (and, with the legacy stream, for cudaMalloc). Bytes 0 gives NULL and XSEG_OK.
  * The caller owns *ptr until xseg_free(). Memory that was freed on the same stream may be handed out
- * at once; memory freed on another stream only when the GPU has passed everything queued there.
+ * at once; memory freed on another stream only when the GPU has passed everything queued there, or
+ * when `stream` has been made to wait for it on the GPU (cross_stream_wait). So the memory is for work
+ * on `stream`: another user, the CPU among them, has to come after that stream first.
  * May wait for the GPU only where the request would otherwise exceed the limit or the device.
  * Errors: OUT_OF_MEMORY, INVALID_VALUE (2^60 bytes and more), NO_DRIVER, NO_DEVICE, DRIVER, HOST_MEMORY.
  */
@@ -118,7 +120,7 @@ XSEG_API enum xseg_result xseg_memory_info(int device, size_t *free_bytes, size_
  */
 XSEG_API enum xseg_result xseg_stream_register(int device, xseg_stream stream);
 /* Before such a stream is destroyed. Its cached blocks go back to the heap, and become usable by others
- * once the GPU has passed them. Never waits. */
+ * once the GPU has passed them. Waits only for a thread that is growing the device's memory. */
 XSEG_API enum xseg_result xseg_stream_unregister(int device, xseg_stream stream);
 
 /*

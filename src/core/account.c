@@ -36,12 +36,21 @@ static void merge_tally(struct xseg_gauge *gauge, const struct xs_tally *t, int6
     gauge->freed += xs_tally_out(t);
 }
 
+/* Threads peak at different moments, so the sum of their peaks may be more than there ever was. */
+static void cap_peak(struct xseg_gauge *gauge, const struct xseg_gauge *reserved)
+{
+    gauge->peak = xs_max(gauge->current, xs_min(gauge->peak, reserved->peak));
+}
+
 static void merge(struct xs_device *dev, const struct xs_cache_counts *n, struct pending others)
 {
     struct xseg_stats *now = &dev->stats.now;
     merge_tally(&now->requested_bytes, &n->requested, others.requested);
     merge_tally(&now->allocated_bytes, &n->allocated, others.allocated);
     merge_tally(&now->active_bytes, &n->allocated, others.allocated);
+    cap_peak(&now->requested_bytes, &now->reserved_bytes);
+    cap_peak(&now->allocated_bytes, &now->reserved_bytes);
+    cap_peak(&now->active_bytes, &now->reserved_bytes);
     merge_tally(&now->allocations, &n->blocks, 0);
     now->cached_bytes.current -= (uint64_t)n->allocated.net;
     now->cached_bytes.allocated += xs_tally_out(&n->allocated);

@@ -357,6 +357,8 @@ static void print_statistics(void)
 #undef SHOW
     if (!set.undeclared && s.reserved_bytes.peak > (uint64_t)set.limit_mib << 20)
         fail("more was reserved than the limit of %ld MiB", set.limit_mib);
+    if (s.allocated_bytes.peak > s.reserved_bytes.peak)
+        fail("more was allocated than reserved at the peak");
     if (s.allocations.current || s.allocated_bytes.current)
         fail("%llu blocks are live at the end", (unsigned long long)s.allocations.current);
 }

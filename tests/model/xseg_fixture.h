@@ -247,6 +247,8 @@ static inline void xt_check_stats(const struct xseg_stats *s)
     XT_EQUAL(s->reserved_bytes.current, s->active_bytes.current + s->cached_bytes.current);
     XT_AT_MOST(s->requested_bytes.current, s->allocated_bytes.current);
     XT_AT_MOST(s->allocated_bytes.current, s->active_bytes.current);
+    XT_AT_MOST(s->active_bytes.peak, s->reserved_bytes.peak);
+    XT_AT_MOST(s->allocated_bytes.peak, s->reserved_bytes.peak);
     XT_EQUAL(causes, s->reserved_bytes.current - s->allocated_bytes.current);
 }
 
