@@ -26,9 +26,14 @@ static void register_barrier(void)
     atomic_store(&xs_biased_lock_needs_fence, UNDER_TSAN || rc != 0);
 }
 
-void xs_biased_lock_init(struct xs_biased_lock *lock)
+void xs_biased_lock_prepare(void)
 {
     pthread_once(&registered, register_barrier);
+}
+
+void xs_biased_lock_init(struct xs_biased_lock *lock)
+{
+    xs_biased_lock_prepare();
     atomic_store(&lock->busy, 0);
     atomic_store(&lock->wanted, 0);
     pthread_mutex_init(&lock->turn, NULL);

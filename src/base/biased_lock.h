@@ -26,6 +26,8 @@ struct xs_biased_lock {
 /* Whether owners need a fence of their own; set once before the first lock is made. */
 extern _Atomic bool xs_biased_lock_needs_fence;
 
+/* The first init's share that takes the kernel milliseconds where threads run already. Does it once. */
+void xs_biased_lock_prepare(void);
 void xs_biased_lock_init(struct xs_biased_lock *lock);
 void xs_biased_lock_destroy(struct xs_biased_lock *lock);
 

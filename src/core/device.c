@@ -96,6 +96,7 @@ enum xseg_result xs_device_open(struct xs_device *dev, int ordinal, const struct
     xs_list_init(&dev->caches);
     xs_list_init(&dev->waiting);
     xs_depot_init(dev->depot);
+    xs_biased_lock_prepare(); /* here, and not in the first allocation of a thread */
     dev->cache_shared.epoch = &dev->fences.epoch;
     xs_fences_init(&dev->fences);
     xs_streams_init(&dev->streams);
