@@ -61,27 +61,11 @@ static bool vouch(xseg_stream stream, bool begins)
                   : check("xseg_stream_unregister", xseg_stream_unregister(DEVICE, stream));
 }
 
-const struct xs_contestant xs_contestant_xseg = {
-    .name = "xseg",
-    .open = open_xseg,
-    .close = close_xseg,
-    .alloc = alloc,
-    .free = free_block,
-    .explain = explain,
-    .trim = trim,
-    .limit = limit,
-    .used_on = used_on,
-    .vouch = vouch,
-};
+/* clang-format off */
+#define COMMON                                                                                     \
+    .open = open_xseg, .close = close_xseg, .alloc = alloc, .free = free_block,                    \
+    .explain = explain, .trim = trim, .limit = limit, .used_on = used_on
+/* clang-format on */
 
-const struct xs_contestant xs_contestant_xseg_by_id = {
-    .name = "xseg_by_id",
-    .open = open_xseg,
-    .close = close_xseg,
-    .alloc = alloc,
-    .free = free_block,
-    .explain = explain,
-    .trim = trim,
-    .limit = limit,
-    .used_on = used_on,
-};
+const struct xs_contestant xs_contestant_xseg = {.name = "xseg", COMMON, .vouch = vouch};
+const struct xs_contestant xs_contestant_xseg_by_id = {.name = "xseg_by_id", COMMON};

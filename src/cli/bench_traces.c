@@ -1,27 +1,11 @@
 #include "cli/bench_traces.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/error.h"
-#include "report/trace_file.h"
-
-/* The file's name without its folder and without ".trace.gz", ".trace" or ".gz". */
-static void name_trace(char *name, size_t bytes, const char *path)
-{
-    static const char *const endings[] = {".gz", ".trace"};
-    const char *slash = strrchr(path, '/');
-    snprintf(name, bytes, "%s", strcmp(path, "-") == 0 ? "stdin" : slash ? slash + 1 : path);
-    for (size_t i = 0; i < XS_COUNT_OF(endings); i++) {
-        size_t len = strlen(name);
-        size_t n = strlen(endings[i]);
-        if (len > n && strcmp(name + len - n, endings[i]) == 0)
-            name[len - n] = '\0';
-    }
-}
+#include "cli/trace_input.h"
 
 static enum xseg_result convert(struct xs_bench_trace *to, const struct xs_trace *from)
 {
@@ -45,16 +29,11 @@ static enum xseg_result convert(struct xs_bench_trace *to, const struct xs_trace
 
 static enum xseg_result load_one(struct xs_bench_trace *trace, const char *path)
 {
-    struct xs_trace_file *file;
     struct xs_trace whole;
-    enum xseg_result result = xs_trace_open(&file, path);
+    enum xseg_result result = xs_trace_input_load(&whole, path);
     if (result != XSEG_OK)
         return result;
-    result = xs_trace_load(&whole, file);
-    xs_trace_close(file);
-    if (result != XSEG_OK)
-        return result;
-    name_trace(trace->name, sizeof(trace->name), path);
+    xs_trace_input_name(trace->name, sizeof(trace->name), path);
     result = convert(trace, &whole);
     xs_trace_unload(&whole);
     return result;

@@ -90,19 +90,6 @@ static void print_help(const struct xs_args *args)
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-static bool parse_driver(const char *text, enum xs_cuda_choice *choice)
-{
-    static const char *const names[] = {
-        [XS_CUDA_AUTO] = "auto", [XS_CUDA_SIM] = "sim", [XS_CUDA_REAL] = "cuda"};
-    for (size_t i = 0; i < XS_COUNT_OF(names); i++) {
-        if (text == NULL || strcmp(text, names[i]) == 0) {
-            *choice = (enum xs_cuda_choice)i;
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool parse_rounds(const char *text, unsigned *rounds)
 {
     size_t n = 0;
@@ -164,7 +151,7 @@ static int take_settings(const struct xs_option *options, struct settings *s)
     s->is_quick = options[QUICK].value != NULL;
     s->json = options[JSON].value != NULL;
     s->conf = options[CONF].value;
-    if (!parse_driver(options[DRIVER].value, &s->driver))
+    if (!xs_cuda_parse_choice(options[DRIVER].value, &s->driver))
         return xs_args_refuse(COMMAND, "--driver '%s': expected auto, sim or cuda",
                               options[DRIVER].value);
     if (!parse_rounds(options[ROUNDS].value, &s->rounds))

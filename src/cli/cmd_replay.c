@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/log_once.h"
 #include "cli/replay_print.h"
+#include "cli/trace_input.h"
 
 #define COMMAND    "xseg replay"
 #define PASSES_MAX 1000
@@ -66,19 +67,6 @@ static void print_help(const struct xs_args *args)
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-static bool parse_driver(const char *text, enum xs_cuda_choice *choice)
-{
-    static const char *const names[] = {
-        [XS_CUDA_AUTO] = "auto", [XS_CUDA_SIM] = "sim", [XS_CUDA_REAL] = "cuda"};
-    for (size_t i = 0; i < XS_COUNT_OF(names); i++) {
-        if (text == NULL || strcmp(text, names[i]) == 0) {
-            *choice = (enum xs_cuda_choice)i;
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool parse_limit(const char *text, struct xs_replay_limit *limit)
 {
     *limit = (struct xs_replay_limit){0};
@@ -108,7 +96,7 @@ static int take_settings(const struct xs_option *options, struct settings *s)
     s->replay.conf = options[CONF].value;
     s->replay.verify = options[VERIFY].value != NULL;
     s->json = options[JSON].value != NULL;
-    if (!parse_driver(options[DRIVER].value, &s->driver))
+    if (!xs_cuda_parse_choice(options[DRIVER].value, &s->driver))
         return xs_args_refuse(COMMAND, "--driver '%s': expected auto, sim or cuda",
                               options[DRIVER].value);
     if (!parse_limit(options[LIMIT].value, &s->replay.limit))
@@ -125,31 +113,6 @@ static int take_settings(const struct xs_option *options, struct settings *s)
 
 /* ---- traces ---------------------------------------------------------------------------------- */
 
-static enum xseg_result load_trace(const char *path, struct xs_trace *trace)
-{
-    struct xs_trace_file *file;
-    enum xseg_result result = xs_trace_open(&file, path);
-    if (result != XSEG_OK)
-        return result;
-    result = xs_trace_load(trace, file);
-    xs_trace_close(file);
-    return result;
-}
-
-/* The file's name without its folder and without ".trace.gz", ".trace" or ".gz". */
-static void name_trace(char *name, size_t bytes, const char *path)
-{
-    static const char *const endings[] = {".gz", ".trace"};
-    const char *slash = strrchr(path, '/');
-    snprintf(name, bytes, "%s", strcmp(path, "-") == 0 ? "stdin" : slash ? slash + 1 : path);
-    for (size_t i = 0; i < XS_COUNT_OF(endings); i++) {
-        size_t len = strlen(name);
-        size_t n = strlen(endings[i]);
-        if (len > n && strcmp(name + len - n, endings[i]) == 0)
-            name[len - n] = '\0';
-    }
-}
-
 static enum xs_exit judge(const struct xs_replay *replay)
 {
     if (replay->leaked_bytes != 0)
@@ -163,11 +126,11 @@ static enum xs_exit replay_one(const char *path, const struct xs_cuda *cuda,
                                const struct settings *s, struct xs_replay_row *row)
 {
     struct xs_trace trace;
-    if (load_trace(path, &trace) != XSEG_OK) {
+    if (xs_trace_input_load(&trace, path) != XSEG_OK) {
         fprintf(stderr, "%s: %s\n", COMMAND, xs_error_text());
         return XS_EXIT_TRACE;
     }
-    name_trace(row->name, sizeof(row->name), path);
+    xs_trace_input_name(row->name, sizeof(row->name), path);
     row->header = trace.header;
     enum xseg_result result = xs_replay_run(&row->replay, cuda, &s->replay, &trace, row->name);
     xs_trace_unload(&trace);

@@ -15,6 +15,19 @@ enum xseg_result xs_cuda_check(const char *symbol, int code)
     return code == 0 ? XSEG_OK : xs_fail(XSEG_ERROR_DRIVER, "%s: error %d", symbol, code);
 }
 
+bool xs_cuda_parse_choice(const char *text, enum xs_cuda_choice *choice)
+{
+    static const char *const names[] = {
+        [XS_CUDA_AUTO] = "auto", [XS_CUDA_SIM] = "sim", [XS_CUDA_REAL] = "cuda"};
+    for (size_t i = 0; i < XS_COUNT_OF(names); i++) {
+        if (text == NULL || strcmp(text, names[i]) == 0) {
+            *choice = (enum xs_cuda_choice)i;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- loading --------------------------------------------------------------------------------- */
 
 static const struct entry {

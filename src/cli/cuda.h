@@ -57,6 +57,9 @@ struct xs_cuda {
 #undef X
 };
 
+/* "auto", "sim" or "cuda"; NULL is "auto". False: another word, and *choice is untouched. */
+bool xs_cuda_parse_choice(const char *text, enum xs_cuda_choice *choice);
+
 /*
  * Loads the driver and makes the primary context of device 0 current, until xs_cuda_close(). The
  * simulator is $XSEG_SIM_LIBRARY, or sim/libcuda.so.1 beside the executable, or in ../lib/xseg from

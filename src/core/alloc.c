@@ -255,18 +255,15 @@ enum xseg_result xs_free(struct xs_device *dev, struct xs_block *block)
 
 enum xseg_result xs_free_on(struct xs_device *dev, struct xs_block *block, xs_cu_stream handle)
 {
-    struct xs_stream_key key;
-    enum xseg_result e = xs_stream_identify(handle, &key);
+    struct xs_cache *own = xs_caches_current(dev);
+    struct xs_stream *stream;
+    enum xseg_result e = xs_caches_lock_stream(dev, handle, &stream);
     if (e)
         return e;
-    struct xs_cache *own = xs_caches_current(dev);
-    xs_lock_acquire(&dev->lock);
-    struct xs_stream *stream;
-    e = xs_caches_get_stream(dev, &key, &stream);
-    bool same = !e && stream == block->stream;
-    if (e || same || xs_block_state_of(block) != XS_BLOCK_LIVE) {
+    bool same = stream == block->stream;
+    if (same || xs_block_state_of(block) != XS_BLOCK_LIVE) {
         xs_lock_release(&dev->lock);
-        return e ? e : same ? xs_free(dev, block) : freed_already(block);
+        return same ? xs_free(dev, block) : freed_already(block);
     }
     xs_heap_set_stream(block, stream);
     return free_locked(dev, block, own);
@@ -275,16 +272,13 @@ enum xseg_result xs_free_on(struct xs_device *dev, struct xs_block *block, xs_cu
 enum xseg_result xs_alloc_record_stream(struct xs_device *dev, struct xs_block *block,
                                         xs_cu_stream handle)
 {
-    struct xs_stream_key key;
-    enum xseg_result e = xs_stream_identify(handle, &key);
+    struct xs_stream *stream;
+    enum xseg_result e = xs_caches_lock_stream(dev, handle, &stream);
     if (e)
         return e;
-    xs_lock_acquire(&dev->lock);
-    struct xs_stream *stream;
-    e = xs_caches_get_stream(dev, &key, &stream);
-    if (!e && xs_block_state_of(block) != XS_BLOCK_LIVE)
+    if (xs_block_state_of(block) != XS_BLOCK_LIVE)
         e = freed_already(block);
-    else if (!e && !xs_waiting_add_use(dev, block, stream))
+    else if (!xs_waiting_add_use(dev, block, stream))
         e = xs_fail(XSEG_ERROR_HOST_MEMORY, "no host memory to record a stream");
     xs_lock_release(&dev->lock);
     return e;

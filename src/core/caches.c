@@ -66,6 +66,20 @@ enum xseg_result xs_caches_get_stream(struct xs_device *dev, const struct xs_str
     return e;
 }
 
+enum xseg_result xs_caches_lock_stream(struct xs_device *dev, xs_cu_stream handle,
+                                       struct xs_stream **stream)
+{
+    struct xs_stream_key key;
+    enum xseg_result e = xs_stream_identify(handle, &key);
+    if (e)
+        return e;
+    xs_lock_acquire(&dev->lock);
+    e = xs_caches_get_stream(dev, &key, stream);
+    if (e)
+        xs_lock_release(&dev->lock);
+    return e;
+}
+
 struct xs_stream *xs_caches_known_stream(const struct xs_device *dev, struct xs_cache *c,
                                          xs_cu_stream handle)
 {

@@ -19,6 +19,10 @@ struct xs_cache *xs_caches_current(struct xs_device *dev);
 /* The record of a stream; every way to one goes through here. Under HEAP. Errors as xs_streams_get(). */
 enum xseg_result xs_caches_get_stream(struct xs_device *dev, const struct xs_stream_key *key,
                                       struct xs_stream **stream);
+/* The same of a handle, with HEAP taken, which is held on success and not on an error. Errors too as
+ * xs_stream_identify(). */
+enum xseg_result xs_caches_lock_stream(struct xs_device *dev, xs_cu_stream handle,
+                                       struct xs_stream **stream);
 /* The stream that a handle stands for, if it was looked at in this very call and is known; else NULL. Under
  * HEAP. */
 struct xs_stream *xs_caches_known_stream(const struct xs_device *dev, struct xs_cache *c,

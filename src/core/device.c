@@ -251,15 +251,14 @@ enum xseg_result xs_device_record_context_fence(struct xs_device *dev)
 
 static enum xseg_result record_stream_fence(struct xs_device *dev, xs_cu_stream handle)
 {
-    struct xs_stream_key key;
-    enum xseg_result e = xs_stream_identify(handle, &key);
-    if (e || is_capturing(handle))
-        return e;
-    xs_lock_acquire(&dev->lock);
+    if (is_capturing(handle))
+        return XSEG_OK;
     struct xs_stream *stream;
-    e = xs_caches_get_stream(dev, &key, &stream);
+    enum xseg_result e = xs_caches_lock_stream(dev, handle, &stream);
+    if (e)
+        return e;
     xs_lock_release(&dev->lock);
-    return e ? e : xs_fence_record(&dev->fences, stream, handle);
+    return xs_fence_record(&dev->fences, stream, handle);
 }
 
 static enum xseg_result close_stream_locked(struct xs_device *dev, xs_cu_stream handle)

@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include "base/bins.h"
+#include "naive_set.h"
 
 #define NODES 500
 #define UNIT  512u
@@ -39,22 +40,9 @@ static uint64_t random_size(void)
     return size / UNIT * UNIT;
 }
 
-static bool is_before(const struct xs_tree_node *a, uint64_t size, uint64_t va)
-{
-    return a->size != size ? a->size < size : a->va < va;
-}
-
 static struct xs_tree_node *scan(uint64_t size, uint64_t va, bool below)
 {
-    struct xs_tree_node *best = NULL;
-    for (size_t i = 0; i < NODES; i++) {
-        struct xs_tree_node *n = &nodes[i];
-        if (!present[i] || is_before(n, size, va) != below)
-            continue;
-        if (!best || is_before(n, best->size, best->va) != below)
-            best = n;
-    }
-    return best;
+    return naive_neighbour(nodes, present, NODES, size, va, below);
 }
 
 static void put(size_t i, uint64_t size)

@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include "base/tree.h"
+#include "naive_set.h"
 
 #define NODES 600
 
@@ -18,23 +19,9 @@ static int clear(void **state)
     return 0;
 }
 
-static bool is_before(const struct xs_tree_node *a, uint64_t size, uint64_t va)
-{
-    return a->size != size ? a->size < size : a->va < va;
-}
-
-/* What the tree has to answer: looks at every node. */
 static struct xs_tree_node *scan(uint64_t size, uint64_t va, bool below)
 {
-    struct xs_tree_node *best = NULL;
-    for (size_t i = 0; i < NODES; i++) {
-        struct xs_tree_node *n = &nodes[i];
-        if (!present[i] || is_before(n, size, va) != below)
-            continue;
-        if (!best || is_before(n, best->size, best->va) != below)
-            best = n;
-    }
-    return best;
+    return naive_neighbour(nodes, present, NODES, size, va, below);
 }
 
 static void expect_in_order(void)
