@@ -103,21 +103,15 @@ void xs_caches_know_stream(struct xs_device *dev, struct xs_cache *c, xs_cu_stre
 
 enum xseg_result xs_caches_trust_stream(struct xs_device *dev, xs_cu_stream handle, bool trusted)
 {
-    struct xs_stream_key key;
-    enum xseg_result e = xs_stream_identify(handle, &key);
+    struct xs_stream *stream;
+    enum xseg_result e = xs_caches_lock_stream(dev, handle, &stream);
     if (e)
         return e;
-    xs_lock_acquire(&dev->lock);
-    struct xs_stream *stream;
-    e = xs_caches_get_stream(dev, &key, &stream);
-    if (!e) {
-        stream->trusted = trusted;
-        xs_streams_mark_capturing(&dev->streams, stream, false); /* it is asked, or about to go */
-        stream->key.handle = key.handle;
-    }
+    stream->trusted = trusted;
+    xs_streams_mark_capturing(&dev->streams, stream, false); /* it is asked, or about to go */
     xs_lock_release(&dev->lock);
     xs_caches_forget_streams(dev);
-    return e;
+    return XSEG_OK;
 }
 
 void xs_caches_forget_streams(struct xs_device *dev)
