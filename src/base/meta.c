@@ -4,44 +4,66 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define CHUNK_BYTES (64 * XS_KIB)
+#define PAGE_BYTES ((size_t)4096)
+/* Chunks of a slab double from the first to the largest. */
+#define FIRST_CHUNK   (4 * XS_KIB)
+#define LARGEST_CHUNK (64 * XS_KIB)
+
+/* At the start of a chunk, in the first record's place. */
+struct chunk {
+    struct chunk *next;
+    size_t bytes;
+};
 
 static _Atomic size_t mapped_bytes;
 
 static size_t page_round(size_t bytes)
 {
-    return xs_round_up(bytes, 4096);
+    return xs_round_up(bytes, PAGE_BYTES);
+}
+
+static void *map(size_t bytes, int flags)
+{
+    void *p = mmap(NULL, page_round(bytes), PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
 }
 
 void *xs_meta_map_sparse(size_t bytes)
 {
-    void *p = mmap(NULL, page_round(bytes), PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return p == MAP_FAILED ? NULL : p;
+    return map(bytes, MAP_NORESERVE);
 }
 
-void xs_meta_unmap_sparse(void *p, size_t bytes)
-{
-    munmap(p, page_round(bytes));
-}
-
-void xs_meta_count(int64_t bytes)
+static void count(int64_t bytes)
 {
     atomic_fetch_add_explicit(&mapped_bytes, (size_t)bytes, memory_order_relaxed);
 }
 
+void xs_meta_unmap_sparse(void *p, size_t bytes, size_t used_bytes)
+{
+    munmap(p, page_round(bytes));
+    count(-(int64_t)used_bytes);
+}
+
+/* An older kernel refuses the advice; the pages then come as they are touched. */
+void xs_meta_use(void *p, size_t bytes)
+{
+    uintptr_t begin = xs_round_down((uintptr_t)p, PAGE_BYTES), end = (uintptr_t)p + bytes;
+    madvise((void *)begin, end - begin, MADV_POPULATE_WRITE);
+    count((int64_t)bytes);
+}
+
 void *xs_meta_map(size_t bytes)
 {
-    void *p = xs_meta_map_sparse(bytes);
+    void *p = map(bytes, MAP_POPULATE);
     if (p)
-        xs_meta_count((int64_t)page_round(bytes));
+        count((int64_t)page_round(bytes));
     return p;
 }
 
 void xs_meta_unmap(void *p, size_t bytes)
 {
-    xs_meta_unmap_sparse(p, bytes);
-    xs_meta_count(-(int64_t)page_round(bytes));
+    xs_meta_unmap_sparse(p, bytes, page_round(bytes));
 }
 
 size_t xs_meta_bytes(void)
@@ -66,24 +88,26 @@ static void **link_of(const struct xs_slab *slab, void *record)
     return (void **)((char *)record + slab->kept_bytes);
 }
 
-/* The first record's place in a chunk holds the chunk's link. */
-static bool add_chunk(struct xs_slab *slab)
+static bool add_chunk(struct xs_slab *slab, size_t bytes)
 {
-    void *chunk = xs_meta_map(CHUNK_BYTES);
+    struct chunk *chunk = xs_meta_map(bytes);
     if (!chunk)
         return false;
-    *(void **)chunk = slab->chunks;
+    *chunk = (struct chunk){.next = slab->chunks, .bytes = bytes};
     slab->chunks = chunk;
-    slab->unused_in_chunk = CHUNK_BYTES / slab->record_bytes - 1;
+    slab->unused_in_chunk = bytes / slab->record_bytes - 1;
     return true;
 }
 
 static void *carve(struct xs_slab *slab)
 {
-    if (!slab->unused_in_chunk && !add_chunk(slab))
+    struct chunk *last = slab->chunks;
+    size_t more = last ? xs_min(2 * last->bytes, LARGEST_CHUNK) : FIRST_CHUNK;
+    if (!slab->unused_in_chunk && !add_chunk(slab, more))
         return NULL;
-    size_t index = CHUNK_BYTES / slab->record_bytes - slab->unused_in_chunk--;
-    return (char *)slab->chunks + index * slab->record_bytes;
+    last = slab->chunks;
+    size_t index = last->bytes / slab->record_bytes - slab->unused_in_chunk--;
+    return (char *)last + index * slab->record_bytes;
 }
 
 void *xs_slab_get(struct xs_slab *slab)
@@ -129,9 +153,9 @@ bool xs_slab_reserve(struct xs_slab *slab, size_t count)
 void xs_slab_destroy(struct xs_slab *slab)
 {
     while (slab->chunks) {
-        void *chunk = slab->chunks;
-        slab->chunks = *(void **)chunk;
-        xs_meta_unmap(chunk, CHUNK_BYTES);
+        struct chunk *chunk = slab->chunks;
+        slab->chunks = chunk->next;
+        xs_meta_unmap(chunk, chunk->bytes);
     }
     xs_slab_init_keeping(slab, slab->record_bytes, slab->kept_bytes);
 }

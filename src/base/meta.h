@@ -7,13 +7,15 @@
 
 #include "base/base.h"
 
-/* Zeroed pages, taken from the system when touched. NULL where there are none. Thread-safe. */
+/* Zeroed pages, taken from the system at once: page by page as they are touched costs twice as much, and in
+ * the middle of an allocation. NULL where there are none. Thread-safe. */
 void *xs_meta_map(size_t bytes);
 void xs_meta_unmap(void *p, size_t bytes);
-/* The same for a range of which most will never be touched: not counted; the owner counts what it uses. */
+/* For a range of which most will never be touched: not counted, but for the parts that are put to use. */
 void *xs_meta_map_sparse(size_t bytes);
-void xs_meta_unmap_sparse(void *p, size_t bytes);
-void xs_meta_count(int64_t bytes);
+void xs_meta_unmap_sparse(void *p, size_t bytes, size_t used_bytes);
+/* A part of such a range will be written now. */
+void xs_meta_use(void *p, size_t bytes);
 /* Bytes in such mappings, for metadata_bytes. */
 size_t xs_meta_bytes(void);
 
@@ -23,7 +25,7 @@ struct xs_slab {
     size_t record_bytes;
     size_t kept_bytes; /* at a record's beginning: the slab never writes them once it exists */
     void *free;        /* linked through each record's first word that is not kept */
-    void *chunks;      /* linked through each chunk's first word */
+    void *chunks;      /* the latest first */
     size_t free_count;
     size_t unused_in_chunk;
     size_t live;

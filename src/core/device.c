@@ -57,6 +57,9 @@ static bool init_heaps(struct xs_device *dev)
     return ok;
 }
 
+#define FIRST_BLOCKS  1024
+#define FIRST_EXTENTS 256
+
 static void destroy_heaps(struct xs_device *dev)
 {
     xs_heap_destroy(&dev->expandable);
@@ -67,6 +70,15 @@ static void destroy_heaps(struct xs_device *dev)
     xs_addr_map_destroy(&dev->addresses);
     if (dev->depot)
         xs_meta_unmap(dev->depot, sizeof(*dev->depot));
+}
+
+/* What a small program needs, so that its first allocations need not ask the system for it. If there is no host
+ * memory, they will say so. */
+static void prepare_records(struct xs_device *dev)
+{
+    xs_slab_reserve(&dev->records, FIRST_BLOCKS);
+    xs_slab_reserve(&dev->extents.slab, FIRST_EXTENTS);
+    xs_biased_lock_prepare();
 }
 
 enum xseg_result xs_device_open(struct xs_device *dev, int ordinal, const struct xs_policy *policy)
@@ -96,12 +108,12 @@ enum xseg_result xs_device_open(struct xs_device *dev, int ordinal, const struct
     xs_list_init(&dev->caches);
     xs_list_init(&dev->waiting);
     xs_depot_init(dev->depot);
-    xs_biased_lock_prepare(); /* here, and not in the first allocation of a thread */
     dev->cache_shared.epoch = &dev->fences.epoch;
     xs_fences_init(&dev->fences);
     xs_streams_init(&dev->streams);
     xs_extents_init(&dev->extents, &dev->caps, handle_types(policy, &dev->caps),
                     wants_rdma(policy, &dev->caps));
+    prepare_records(dev);
     return XSEG_OK;
 }
 

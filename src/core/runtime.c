@@ -147,9 +147,11 @@ enum xseg_result xs_runtime_device(int ordinal, struct xs_device **dev)
     enum xseg_result e = open_device(ordinal);
     if (!e && ordinal == XSEG_CURRENT_DEVICE)
         e = xs_context_current_device(&ordinal);
-    if (!e)
-        *dev = xs_runtime_open_device(ordinal);
-    return e;
+    if (e)
+        return e;
+    *dev = xs_runtime_open_device(ordinal);
+    xs_caches_current(*dev); /* who opens a device will use it: the first allocation finds a cache */
+    return XSEG_OK;
 }
 
 /* Each device has its map. Nobody asks for certainty before all have been asked without. */

@@ -153,7 +153,8 @@ const struct xs_driver_error *xs_driver_last_error(void)
 
 void xs_driver_clear_error(void)
 {
-    struct xs_driver_error *record = error_record();
+    struct xs_driver_error *record =
+        xs_thread_current ? xs_thread_current->slot[XS_THREAD_SLOT_DRIVER_ERROR].data : NULL;
     if (record)
         record->code = XS_CUDA_SUCCESS;
 }

@@ -4,6 +4,12 @@
 
 #define BINS_BYTES (XS_STREAM_INDEX_LIMIT * sizeof(struct xs_bins))
 
+static void use_trees(struct xs_heap *heap, uint32_t trees)
+{
+    xs_meta_use(&heap->free[heap->trees], (trees - heap->trees) * sizeof(struct xs_bins));
+    heap->trees = trees;
+}
+
 bool xs_heap_init(struct xs_heap *heap, struct xs_slab *records)
 {
     memset(heap, 0, sizeof(*heap));
@@ -11,18 +17,15 @@ bool xs_heap_init(struct xs_heap *heap, struct xs_slab *records)
     xs_list_init(&heap->segments);
     xs_list_init(&heap->holes);
     heap->free = xs_meta_map_sparse(BINS_BYTES);
-    heap->trees = 1;
     if (heap->free)
-        xs_meta_count((int64_t)sizeof(struct xs_bins));
+        use_trees(heap, 1);
     return heap->free != NULL;
 }
 
 void xs_heap_destroy(struct xs_heap *heap)
 {
-    if (heap->free) {
-        xs_meta_count(-(int64_t)(heap->trees * sizeof(struct xs_bins)));
-        xs_meta_unmap_sparse(heap->free, BINS_BYTES);
-    }
+    if (heap->free)
+        xs_meta_unmap_sparse(heap->free, BINS_BYTES, heap->trees * sizeof(struct xs_bins));
     heap->free = NULL;
 }
 
@@ -93,10 +96,8 @@ static uint32_t tree_index(const struct xs_block *block)
 static void insert_free(struct xs_heap *heap, struct xs_block *block)
 {
     uint32_t index = tree_index(block);
-    if (xs_unlikely(index >= heap->trees)) {
-        xs_meta_count((int64_t)((index + 1 - heap->trees) * sizeof(struct xs_bins)));
-        heap->trees = index + 1;
-    }
+    if (xs_unlikely(index >= heap->trees))
+        use_trees(heap, index + 1);
     xs_block_set_state(block, XS_BLOCK_FREE);
     xs_bins_insert(&heap->free[index], &block->node);
     heap->free_bytes += xs_block_bytes(block);

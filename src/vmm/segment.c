@@ -60,7 +60,7 @@ unreserve:
 void xs_segment_unreserve(struct xs_segment *segment)
 {
     xs_cu_mem_unreserve(segment->base, segment->bytes);
-    xs_meta_unmap_sparse(segment->extent_at, map_bytes(segment));
+    xs_meta_unmap_sparse(segment->extent_at, map_bytes(segment), 0);
     xs_meta_unmap(segment, sizeof(*segment));
 }
 

@@ -48,10 +48,11 @@ static void sparse_mapping_is_counted_by_its_owner(void **state)
     assert_non_null(p);
     assert_int_equal(p[XS_GIB - 1], 0);
     assert_int_equal(xs_meta_bytes(), before);
-    xs_meta_count(4096);
-    assert_int_equal(xs_meta_bytes(), before + 4096);
-    xs_meta_count(-4096);
-    xs_meta_unmap_sparse(p, XS_GIB);
+    xs_meta_use(p + 6000, 5000);
+    assert_int_equal(xs_meta_bytes(), before + 5000);
+    assert_int_equal(p[6000] | p[10999], 0);
+    xs_meta_unmap_sparse(p, XS_GIB, 5000);
+    assert_int_equal(xs_meta_bytes(), before);
 }
 
 static void mapping_of_too_much_is_null_and_not_counted(void **state)
