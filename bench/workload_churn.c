@@ -9,11 +9,14 @@
 
 #include "bench/failure.h"
 #include "bench/random.h"
+#include "bench/ticks.h"
 #include "bench/workload.h"
 
 #define LIVE      2000
 #define SIZES     64
-#define STEPS     (1u << 18) /* then from the beginning */
+#define STEPS     (1u << 18)  /* then from the beginning */
+#define SETTLING  50          /* times that each block is replaced before anything is timed, */
+#define SETTLE_NS 2000000000u /* unless that takes longer: memory grows and moves for a while */
 #define SEED      1
 #define LOG2_MIN  9.0  /* 512 B */
 #define LOG2_SPAN 17.0 /* up to 64 MiB */
@@ -62,25 +65,6 @@ static bool replace(struct churn *c, const struct xs_contestant *who, size_t slo
     return true;
 }
 
-static bool enter(void *ctx, unsigned thread)
-{
-    struct churn *c = ctx;
-    (void)thread;
-    for (size_t i = 0; i < LIVE; i++)
-        if (!replace(c, c->b->who, i, c->sizes[c->steps[i].size]))
-            return false;
-    return true;
-}
-
-static void leave(void *ctx, unsigned thread)
-{
-    struct churn *c = ctx;
-    (void)thread;
-    for (size_t i = 0; i < LIVE; i++)
-        if (c->bytes[i] != 0)
-            c->b->who->free(c->blocks[i], c->bytes[i], c->stream);
-}
-
 static bool run(void *ctx, unsigned thread, uint64_t n)
 {
     struct churn *c = ctx;
@@ -92,6 +76,29 @@ static bool run(void *ctx, unsigned thread, uint64_t n)
             return false;
     }
     return true;
+}
+
+static bool enter(void *ctx, unsigned thread)
+{
+    struct churn *c = ctx;
+    for (size_t i = 0; i < LIVE; i++)
+        if (!replace(c, c->b->who, i, c->sizes[c->steps[i].size]))
+            return false;
+    uint64_t begin_ns = xs_bench_now_ns();
+    unsigned turns = c->b->is_quick ? 1 : SETTLING;
+    for (unsigned i = 0; i < turns && xs_bench_now_ns() - begin_ns < SETTLE_NS; i++)
+        if (!run(c, thread, LIVE))
+            return false;
+    return true;
+}
+
+static void leave(void *ctx, unsigned thread)
+{
+    struct churn *c = ctx;
+    (void)thread;
+    for (size_t i = 0; i < LIVE; i++)
+        if (c->bytes[i] != 0)
+            c->b->who->free(c->blocks[i], c->bytes[i], c->stream);
 }
 
 static bool time_churn(struct churn *c)

@@ -29,12 +29,33 @@ struct xs_lock {
 
 void xs_lock_init(struct xs_lock *lock, enum xs_rank rank);
 void xs_lock_destroy(struct xs_lock *lock);
-void xs_lock_acquire(struct xs_lock *lock);
-void xs_lock_release(struct xs_lock *lock);
+
+/* Debug builds: abort if the order is broken, and note what is held. */
+void xs_lock_check_acquire(const struct xs_lock *lock);
+void xs_lock_check_release(const struct xs_lock *lock);
+void xs_lock_check_held(const struct xs_lock *lock);
+
+static inline void xs_lock_acquire(struct xs_lock *lock)
+{
+    if (xs_debug)
+        xs_lock_check_acquire(lock);
+    pthread_mutex_lock(&lock->mutex);
+}
+
+static inline void xs_lock_release(struct xs_lock *lock)
+{
+    if (xs_debug)
+        xs_lock_check_release(lock);
+    pthread_mutex_unlock(&lock->mutex);
+}
 
 /* Debug builds abort unless the calling thread holds a lock of this rank; or, for the driver, holds
  * one under which no driver call may be made. */
-void xs_assert_held(const struct xs_lock *lock);
+static inline void xs_assert_held(const struct xs_lock *lock)
+{
+    if (xs_debug)
+        xs_lock_check_held(lock);
+}
 void xs_assert_driver_call_allowed(void);
 
 #endif

@@ -96,7 +96,7 @@ void xs_cache_make_bin(struct xs_cache *c, uint64_t key, struct xs_cached_list *
     xs_biased_lock_leave(&c->lock);
 }
 
-void xs_cache_expect(struct xs_cache *c, uint64_t key)
+void xs_cache_expect_more(struct xs_cache *c, uint64_t key)
 {
     xs_biased_lock_enter(&c->lock);
     struct xs_cache_bin *bin = xs_cache_bin_of(c, key);
@@ -126,6 +126,21 @@ void xs_cache_fill(struct xs_cache *c, uint64_t key, struct xs_cached_list *bloc
     bin->count = (uint16_t)blocks->count;
     xs_biased_lock_leave(&c->lock);
     *blocks = (struct xs_cached_list){0};
+}
+
+void xs_cache_book_alloc(struct xs_cache *c, size_t requested, size_t bytes)
+{
+    xs_biased_lock_enter(&c->lock);
+    XS_WRITE(c->counts.misses, XS_READ(c->counts.misses) + 1);
+    xs_cache_count_in(&c->counts, requested, bytes);
+    xs_biased_lock_leave(&c->lock);
+}
+
+void xs_cache_book_free(struct xs_cache *c, size_t requested, size_t bytes)
+{
+    xs_biased_lock_enter(&c->lock);
+    xs_cache_count_out(&c->counts, requested, bytes);
+    xs_biased_lock_leave(&c->lock);
 }
 
 /* Empties a bin and takes it off the list of filled ones, which is the caller's to mend. False: it was empty. */

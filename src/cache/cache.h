@@ -159,20 +159,8 @@ static inline bool xs_cache_push(struct xs_cache *c, struct xs_block *block)
 }
 
 /* The owner books an allocation or a free that did not go through its bins. */
-static inline void xs_cache_book_alloc(struct xs_cache *c, size_t requested, size_t bytes)
-{
-    xs_biased_lock_enter(&c->lock);
-    XS_WRITE(c->counts.misses, XS_READ(c->counts.misses) + 1);
-    xs_cache_count_in(&c->counts, requested, bytes);
-    xs_biased_lock_leave(&c->lock);
-}
-
-static inline void xs_cache_book_free(struct xs_cache *c, size_t requested, size_t bytes)
-{
-    xs_biased_lock_enter(&c->lock);
-    xs_cache_count_out(&c->counts, requested, bytes);
-    xs_biased_lock_leave(&c->lock);
-}
+void xs_cache_book_alloc(struct xs_cache *c, size_t requested, size_t bytes);
+void xs_cache_book_free(struct xs_cache *c, size_t requested, size_t bytes);
 
 /* False: no host memory. */
 struct xs_cache *xs_cache_new(const struct xs_cache_shared *shared, void *device);
@@ -184,7 +172,12 @@ void xs_cache_refresh(struct xs_cache *c, const struct xs_policy *policy, bool e
 /* Makes room for a key: an empty bin, or the emptier of the two, whose blocks go to `out`. The owner. */
 void xs_cache_make_bin(struct xs_cache *c, uint64_t key, struct xs_cached_list *out);
 /* The owner allocates of the key too: its bin keeps all that the policy allows, not the few of one that frees. */
-void xs_cache_expect(struct xs_cache *c, uint64_t key);
+void xs_cache_expect_more(struct xs_cache *c, uint64_t key);
+static inline void xs_cache_expect(struct xs_cache *c, uint64_t key)
+{
+    if (xs_unlikely(!c->bin[xs_cache_slot(key)].asked))
+        xs_cache_expect_more(c, key);
+}
 /* Takes half a bin's blocks if it is full. The owner. */
 void xs_cache_take_half(struct xs_cache *c, uint64_t key, struct xs_cached_list *out);
 /* Puts blocks of one key into its bin, which exists and is empty. The owner. */

@@ -49,7 +49,7 @@ bool xs_depot_give(struct xs_depot *depot, uint64_t key, struct xs_cached_list *
 
 bool xs_depot_take(struct xs_depot *depot, uint64_t key, struct xs_cached_list *batch)
 {
-    if (!atomic_load_explicit(&depot->batches, memory_order_relaxed))
+    if (xs_depot_is_empty(depot))
         return false;
     struct xs_depot_shard *shard = shard_of(depot, key);
     struct xs_depot_bin *bin = bin_of(shard, key);
@@ -76,7 +76,7 @@ static void append_all(struct xs_cached_list *out, struct xs_cached_list *batch)
 
 void xs_depot_take_all(struct xs_depot *depot, struct xs_cached_list *out)
 {
-    if (!atomic_load(&depot->batches))
+    if (xs_depot_is_empty(depot))
         return;
     for (unsigned i = 0; i < XS_DEPOT_SHARDS; i++) {
         struct xs_depot_shard *shard = &depot->shard[i];

@@ -34,6 +34,11 @@ void xs_depot_init(struct xs_depot *depot);
 void xs_depot_destroy(struct xs_depot *depot);
 /* Takes the batch, whose blocks have one key; false: there is no room, the batch stays the caller's. */
 bool xs_depot_give(struct xs_depot *depot, uint64_t key, struct xs_cached_list *batch);
+/* Whether a look is worth it. */
+static inline bool xs_depot_is_empty(const struct xs_depot *depot)
+{
+    return !atomic_load_explicit(&depot->batches, memory_order_relaxed);
+}
 /* A batch of the key; false: there is none. */
 bool xs_depot_take(struct xs_depot *depot, uint64_t key, struct xs_cached_list *batch);
 /* Adds all blocks to `out`. */

@@ -73,27 +73,22 @@ struct xs_block *xs_alloc_best_fit(const struct xs_request *request, uint64_t *c
 
 /* ---- one request ---------------------------------------------------------------------------- */
 
-static struct xs_block *from_cache(const struct xs_request *request)
+/* From the thread's cache, if it has not been looked in yet, or the depot, where other threads leave what they
+ * have freed. Under HEAP. */
+static struct xs_block *from_caches(const struct xs_request *request, bool looked)
 {
     struct xs_cache *c = request->own;
     if (!c || !c->enabled)
         return NULL;
     uint64_t key = xs_cache_key(request->bytes, request->stream->index);
-    return xs_cache_pop(c, key, request->requested);
-}
-
-/* What another thread has freed. Under HEAP. */
-static struct xs_block *from_depot(const struct xs_request *request)
-{
-    struct xs_cache *c = request->own;
-    uint64_t key = xs_cache_key(request->bytes, request->stream->index);
-    if (!c || !c->enabled)
-        return NULL;
+    struct xs_block *block = looked ? NULL : xs_cache_pop(c, key, request->requested);
+    if (block)
+        return block;
     xs_cache_expect(c, key);
     if (!xs_caches_restock(request->dev, c, key))
         return NULL;
     request->dev->stats.now.rung_depot++;
-    return from_cache(request);
+    return xs_cache_pop(c, key, request->requested);
 }
 
 static enum xseg_result begin(struct xs_request *request, const struct xs_stream_key *key,
@@ -136,7 +131,7 @@ static enum xseg_result begin(struct xs_request *request, const struct xs_stream
             xs_caches_know_stream(dev, request->own, request->handle, request->stream);
     }
     bool found = !e && request->stream;
-    if (found && !(*block = from_cache(request)) && !(*block = from_depot(request)) &&
+    if (found && !(*block = from_caches(request, !key)) &&
         !(*block = best_fit(request, &dev->stats.now.rung_best_fit)))
         request->stream->refs++;
     xs_lock_release(&dev->lock);

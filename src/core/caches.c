@@ -42,7 +42,7 @@ static void refresh(struct xs_device *dev, struct xs_cache *c)
     xs_lock_release(&dev->lock);
 }
 
-struct xs_cache *xs_caches_current(struct xs_device *dev)
+struct xs_cache *xs_caches_make_current(struct xs_device *dev)
 {
     struct xs_thread *t = xs_thread_self();
     if (!t)
@@ -166,7 +166,7 @@ void xs_caches_make_room(struct xs_device *dev, struct xs_cache *c, uint64_t key
 bool xs_caches_restock(struct xs_device *dev, struct xs_cache *c, uint64_t key)
 {
     struct xs_cached_list batch;
-    if (!xs_depot_take(dev->depot, key, &batch))
+    if (xs_depot_is_empty(dev->depot) || !xs_depot_take(dev->depot, key, &batch))
         return false;
     struct xs_cached_list evicted = {0};
     xs_cache_make_bin(c, key, &evicted);

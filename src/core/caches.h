@@ -14,7 +14,12 @@ static inline struct xs_cache *xs_caches_own(const struct xs_device *dev)
 }
 
 /* The same, made if need be; NULL: no host memory. Follows the device's policy from here on. */
-struct xs_cache *xs_caches_current(struct xs_device *dev);
+struct xs_cache *xs_caches_make_current(struct xs_device *dev);
+static inline struct xs_cache *xs_caches_current(struct xs_device *dev)
+{
+    struct xs_cache *c = xs_caches_own(dev);
+    return xs_likely(c && xs_cache_is_current(c)) ? c : xs_caches_make_current(dev);
+}
 
 /* The record of a stream; every way to one goes through here. Under HEAP. Errors as xs_streams_get(). */
 enum xseg_result xs_caches_get_stream(struct xs_device *dev, const struct xs_stream_key *key,

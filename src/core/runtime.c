@@ -150,7 +150,8 @@ enum xseg_result xs_runtime_device(int ordinal, struct xs_device **dev)
     if (e)
         return e;
     *dev = xs_runtime_open_device(ordinal);
-    xs_caches_current(*dev); /* who opens a device will use it: the first allocation finds a cache */
+    xs_caches_current(
+        *dev); /* who opens a device will use it: the first allocation finds a cache */
     return XSEG_OK;
 }
 

@@ -142,9 +142,10 @@ static xs_cu_ptr align_up(xs_cu_ptr va, size_t align)
     return (va + align - 1) & ~(xs_cu_ptr)(align - 1);
 }
 
-static struct xs_tree_node *aligned_fit(const struct xs_bins *tree, size_t bytes, size_t align)
+/* From `node`, the best fit, on. */
+static struct xs_tree_node *aligned_fit(const struct xs_bins *tree, struct xs_tree_node *node,
+                                        size_t bytes, size_t align)
 {
-    struct xs_tree_node *node = xs_bins_at_least(tree, bytes, 0);
     for (unsigned i = 0; node && i < ALIGNED_TRIES; i++, node = xs_bins_next(tree, node))
         if (align_up(node->va, align) + bytes <= node->va + node->size)
             return node;
@@ -161,12 +162,13 @@ struct xs_block *xs_heap_find(const struct xs_heap *heap, size_t bytes, size_t a
                               const struct xs_stream *stream, xs_cu_ptr *va)
 {
     const struct xs_bins *own = &heap->free[stream->index], *idle = &heap->free[0];
-    struct xs_tree_node *node = NULL;
-    if (align > 1)
-        node = smaller(aligned_fit(own, bytes, align), aligned_fit(idle, bytes, align));
+    struct xs_tree_node *in_own = own->count ? xs_bins_at_least(own, bytes, 0) : NULL;
+    struct xs_tree_node *in_idle = idle->count ? xs_bins_at_least(idle, bytes, 0) : NULL;
+    struct xs_tree_node *node =
+        smaller(aligned_fit(own, in_own, bytes, align), aligned_fit(idle, in_idle, bytes, align));
     if (node)
         *va = align_up(node->va, align);
-    else if ((node = smaller(xs_bins_at_least(own, bytes, 0), xs_bins_at_least(idle, bytes, 0))))
+    else if ((node = smaller(in_own, in_idle)))
         *va = node->va;
     return xs_block_of_node(node);
 }

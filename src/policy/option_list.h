@@ -102,8 +102,8 @@
       "Most bytes in a thread's cache of one device; they never cost reserved memory, since "      \
       "caches are emptied before it grows.")                                                       \
     X(cache_keep, "cache_keep",                                                                    \
-      SIZE, "64K", "[0, )", "unlimited", KEEP, LIVE,                                               \
-      "Cached blocks up to this size stay when a thread gives the others back to find a better "   \
+      SIZE, "0", "[0, )", "unlimited", KEEP, LIVE,                                                 \
+      "Cached blocks up to this size stay when a thread gives its others back to find a better "   \
       "fit; larger is faster where sizes vary, and costs reserved memory.")                        \
     X(cross_stream_wait, "cross_stream_wait",                                                      \
       BOOL, "True", "False|True", "", KEEP, LIVE,                                                  \
