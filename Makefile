@@ -66,6 +66,11 @@ obj      = $(patsubst %.c,$B/%.o,$(1))
 .PHONY: all
 all: $B/libxseg.a $B/libxseg.so $B/xseg $B/sim/libcuda.so.1
 
+# The library alone, where nobody has asked for something else: a tenth fewer instructions for a miss.
+ifeq ($(PROFILE)-$(origin CFLAGS),release-file)
+$(call obj,$(LIB_SRC)): XS_CFLAGS += -O3
+endif
+
 # Objects depend on this file, and it changes with the compiler and its flags.
 FLAGS_TEXT := $(CC) $(XS_CPPFLAGS) $(XS_CFLAGS) $(XS_LDFLAGS)
 $B/flags: FORCE

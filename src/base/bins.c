@@ -1,35 +1,5 @@
 #include "base/bins.h"
 
-static unsigned bin_of(uint64_t size)
-{
-    uint64_t units = size >> 9;
-    if (units < 64)
-        return (unsigned)units;
-    unsigned e = xs_log2(units);
-    return 64 + (e - 6) * 32 + (unsigned)(units >> (e - 5) & 31);
-}
-
-void xs_bins_insert(struct xs_bins *bins, struct xs_tree_node *node)
-{
-    unsigned i = bin_of(node->size);
-    xs_tree_insert(&bins->root[i], node);
-    bins->filled[i / 64] |= (uint64_t)1 << i % 64;
-    bins->words |= (uint64_t)1 << i / 64;
-    bins->count++;
-}
-
-void xs_bins_remove(struct xs_bins *bins, struct xs_tree_node *node)
-{
-    unsigned i = bin_of(node->size);
-    xs_tree_remove(&bins->root[i], node);
-    bins->count--;
-    if (bins->root[i])
-        return;
-    bins->filled[i / 64] &= ~((uint64_t)1 << i % 64);
-    if (!bins->filled[i / 64])
-        bins->words &= ~((uint64_t)1 << i / 64);
-}
-
 /* The first bin from `i` on that has a node, or XS_BIN_COUNT. */
 static unsigned next_filled(const struct xs_bins *bins, unsigned i)
 {
@@ -64,7 +34,7 @@ struct xs_tree_node *xs_bins_at_least(const struct xs_bins *bins, uint64_t size,
 {
     if (size >> 9 >> 52) /* beyond the last bin */
         return NULL;
-    unsigned i = bin_of(size);
+    unsigned i = xs_bin_of(size);
     struct xs_tree_node *node = bins->root[i] ? xs_tree_at_least(bins->root[i], size, va) : NULL;
     if (node)
         return node;
@@ -74,7 +44,7 @@ struct xs_tree_node *xs_bins_at_least(const struct xs_bins *bins, uint64_t size,
 
 struct xs_tree_node *xs_bins_below(const struct xs_bins *bins, uint64_t size, uint64_t va)
 {
-    unsigned i = size >> 9 >> 52 ? XS_BIN_COUNT - 1 : bin_of(size);
+    unsigned i = size >> 9 >> 52 ? XS_BIN_COUNT - 1 : xs_bin_of(size);
     struct xs_tree_node *node = bins->root[i] ? xs_tree_below(bins->root[i], size, va) : NULL;
     if (node || !i)
         return node;

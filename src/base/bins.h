@@ -19,9 +19,45 @@ struct xs_bins {
     struct xs_tree_node *root[XS_BIN_COUNT];
 };
 
-void xs_bins_insert(struct xs_bins *bins, struct xs_tree_node *node);
+static inline unsigned xs_bin_of(uint64_t size)
+{
+    uint64_t units = size >> 9;
+    if (units < 64)
+        return (unsigned)units;
+    unsigned e = xs_log2(units);
+    return 64 + (e - 6) * 32 + (unsigned)(units >> (e - 5) & 31);
+}
+
+/* Most bins hold one node or none, so these two are worth having in line. */
+static inline void xs_bins_insert(struct xs_bins *bins, struct xs_tree_node *node)
+{
+    unsigned i = xs_bin_of(node->size);
+    bins->count++;
+    if (bins->root[i]) {
+        xs_tree_insert(&bins->root[i], node);
+        return;
+    }
+    node->left = node->right = NULL;
+    bins->root[i] = node;
+    bins->filled[i / 64] |= (uint64_t)1 << i % 64;
+    bins->words |= (uint64_t)1 << i / 64;
+}
+
 /* The node must be in it, with the keys that it was inserted with. */
-void xs_bins_remove(struct xs_bins *bins, struct xs_tree_node *node);
+static inline void xs_bins_remove(struct xs_bins *bins, struct xs_tree_node *node)
+{
+    unsigned i = xs_bin_of(node->size);
+    bins->count--;
+    if (bins->root[i] != node || node->left || node->right) {
+        xs_tree_remove(&bins->root[i], node);
+        return;
+    }
+    bins->root[i] = NULL;
+    bins->filled[i / 64] &= ~((uint64_t)1 << i % 64);
+    if (!bins->filled[i / 64])
+        bins->words &= ~((uint64_t)1 << i / 64);
+}
+
 /* The smallest node not less than (size, va), or NULL. */
 struct xs_tree_node *xs_bins_at_least(const struct xs_bins *bins, uint64_t size, uint64_t va);
 /* The largest node less than (size, va), or NULL. */
