@@ -187,6 +187,8 @@ static bool use_trade(struct xs_growth *g, struct part *part, size_t missing, si
 {
     struct xs_device *dev = g->dev;
     gather(g);
+    if (!g->movable.bytes)
+        return false;
     size_t bytes = fresh_size(g, missing, room, SIZE_MAX / 2), gone = 0;
     const struct xs_extent *largest = xs_movable_largest(&g->movable, missing);
     if (!largest || largest->bytes * TRADE_RATIO > bytes || g->movable.bytes < bytes)

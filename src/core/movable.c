@@ -72,6 +72,8 @@ void xs_movable_end(struct xs_movable *movable)
 
 struct xs_extent *xs_movable_largest(struct xs_movable *movable, size_t max_bytes)
 {
+    if (!movable->bytes)
+        return NULL;
     for (unsigned i = size_index(max_bytes) + 1; i-- > 0;) {
         XS_LIST_FOR_EACH(link, &movable->extents[i]) {
             struct xs_extent *e = XS_CONTAINER_OF(link, struct xs_extent, link);
@@ -84,6 +86,8 @@ struct xs_extent *xs_movable_largest(struct xs_movable *movable, size_t max_byte
 
 struct xs_extent *xs_movable_smallest(struct xs_movable *movable, size_t min_bytes)
 {
+    if (!movable->bytes)
+        return NULL;
     for (unsigned i = size_index(min_bytes); i < XS_EXTENT_SIZES; i++) {
         XS_LIST_FOR_EACH(link, &movable->extents[i]) {
             struct xs_extent *e = XS_CONTAINER_OF(link, struct xs_extent, link);

@@ -86,7 +86,7 @@ void xs_extent_take_idle(struct xs_extents *extents, struct xs_extent *extent)
 
 struct xs_extent *xs_extent_largest_idle(struct xs_extents *extents, size_t max_bytes)
 {
-    if (max_bytes < extents->caps->granule)
+    if (!extents->idle_bytes || max_bytes < extents->caps->granule)
         return NULL;
     for (unsigned i = size_index(extents, max_bytes) + 1; i-- > 0;) {
         struct xs_extent *best = NULL;
@@ -103,6 +103,8 @@ struct xs_extent *xs_extent_largest_idle(struct xs_extents *extents, size_t max_
 
 struct xs_extent *xs_extent_smallest_idle(struct xs_extents *extents, size_t min_bytes)
 {
+    if (!extents->idle_bytes)
+        return NULL;
     for (unsigned i = size_index(extents, min_bytes); i < XS_EXTENT_SIZES; i++) {
         struct xs_extent *best = NULL;
         XS_LIST_FOR_EACH(link, &extents->idle[i]) {
