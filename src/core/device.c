@@ -78,6 +78,8 @@ static void prepare_records(struct xs_device *dev)
 {
     xs_slab_reserve(&dev->records, FIRST_BLOCKS);
     xs_slab_reserve(&dev->extents.slab, FIRST_EXTENTS);
+    xs_slab_reserve(&dev->streams.slab, 1);
+    xs_slab_reserve(&dev->fences.slab, 1);
     xs_biased_lock_prepare();
 }
 

@@ -40,7 +40,8 @@ static struct {
     uint64_t (*sim_cost_ns)(void); /* only the simulator exports it */
     char path[PATH_MAX];
     _Atomic uint64_t calls[XS_CALL_COUNT];
-    _Atomic uint64_t wall_ns;
+    double tick_ns;
+    _Atomic uint64_t wall_ticks;
 } driver = {.lock = XS_LOCK_INITIALIZER(XS_RANK_LOAD)};
 
 /* ---- loading -------------------------------------------------------------------------------- */
@@ -79,6 +80,7 @@ static enum xseg_result load_locked(const char *path)
     enum xseg_result e = fill_table(library, path, &fn, &has_vmm);
     if (e)
         goto close;
+    struct xs_clock_mark before = xs_clock_mark();
     xs_cu_result code = fn.init(0);
     if (code) {
         e = xs_fail(code == XS_CUDA_ERROR_NO_DEVICE ? XSEG_ERROR_NO_DEVICE : XSEG_ERROR_NO_DRIVER,
@@ -87,6 +89,7 @@ static enum xseg_result load_locked(const char *path)
     }
     driver.fn = fn;
     driver.has_vmm = has_vmm;
+    driver.tick_ns = xs_clock_tick_ns(before);
     *(void **)&driver.error_name = dlsym(library, "cuGetErrorName");
     *(void **)&driver.sim_cost_ns = dlsym(library, "xs_sim_cost_ns");
     snprintf(driver.path, sizeof(driver.path), "%s", path);
@@ -209,12 +212,12 @@ static uint64_t begin_call(enum xs_call call)
 {
     xs_assert_driver_call_allowed();
     atomic_fetch_add_explicit(&driver.calls[call], 1, memory_order_relaxed);
-    return xs_clock_ns();
+    return xs_clock_ticks();
 }
 
-static void end_call(uint64_t start_ns)
+static void end_call(uint64_t start)
 {
-    atomic_fetch_add_explicit(&driver.wall_ns, xs_clock_ns() - start_ns, memory_order_relaxed);
+    atomic_fetch_add_explicit(&driver.wall_ticks, xs_clock_ticks() - start, memory_order_relaxed);
 }
 
 /* What fault rules with a lower bound on the size look at. */
@@ -237,7 +240,7 @@ static xs_cu_result injected_fault(enum xs_call call, const char *arguments)
     xs_cu_result xs_cu_##name params                                                               \
     {                                                                                              \
         char arguments[128];                                                                       \
-        uint64_t start_ns = begin_call(XS_CALL_##name);                                            \
+        uint64_t start = begin_call(XS_CALL_##name);                                               \
         xs_cu_result code = XS_CUDA_SUCCESS;                                                       \
         if (xs_unlikely(atomic_load_explicit(&xs_fault_armed, memory_order_relaxed))) {            \
             snprintf(arguments, sizeof(arguments), __VA_ARGS__);                                   \
@@ -245,7 +248,7 @@ static xs_cu_result injected_fault(enum xs_call call, const char *arguments)
         }                                                                                          \
         if (code == XS_CUDA_SUCCESS)                                                               \
             code = driver.fn.name ? driver.fn.name args : XS_CUDA_ERROR_NOT_SUPPORTED;             \
-        end_call(start_ns);                                                                        \
+        end_call(start);                                                                           \
         if (xs_unlikely(code != XS_CUDA_SUCCESS && code != XS_CUDA_ERROR_NOT_READY)) {             \
             snprintf(arguments, sizeof(arguments), __VA_ARGS__);                                   \
             record_error(XS_CALL_##name, code, arguments);                                         \
@@ -270,7 +273,8 @@ uint64_t xs_driver_calls(enum xs_call call)
 
 uint64_t xs_driver_wall_ns(void)
 {
-    return atomic_load_explicit(&driver.wall_ns, memory_order_relaxed);
+    return (uint64_t)((double)atomic_load_explicit(&driver.wall_ticks, memory_order_relaxed) *
+                      driver.tick_ns);
 }
 
 uint64_t xs_driver_cost_ns(void)
