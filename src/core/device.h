@@ -43,7 +43,7 @@ struct xs_device {
     struct xs_lock growth;
     /* Guarded by growth. */
     size_t
-        max_fresh_bytes; /* largest extent that the driver still gives; SIZE_MAX until it refuses one */
+        max_fresh_bytes; /* largest extent that the driver still gives: SIZE_MAX until it refuses one, 0: none */
 
     struct xs_lock lock; /* rank HEAP */
     /* Guarded by lock. */

@@ -187,22 +187,24 @@ static bool use_trade(struct xs_growth *g, struct part *part, size_t missing, si
 {
     struct xs_device *dev = g->dev;
     gather(g);
-    if (!g->movable.bytes)
+    if (!g->movable.bytes || !dev->max_fresh_bytes)
         return false;
     size_t bytes = fresh_size(g, missing, room, SIZE_MAX / 2), gone = 0;
     const struct xs_extent *largest = xs_movable_largest(&g->movable, missing);
     if (!largest || largest->bytes * TRADE_RATIO > bytes || g->movable.bytes < bytes)
         return false;
+    size_t most_steps = bytes / dev->caps.granule + 1; /* and the one of the new extent */
+    if (!xs_heap_reserve(&dev->expandable, most_steps * RECORDS_A_STEP))
+        return false;
     struct xs_extent *e = xs_extent_new(&dev->extents, bytes);
     if (!e)
         return false;
-    while (gone < bytes && xs_heap_reserve(&dev->expandable, 2 * RECORDS_A_STEP)) {
+    while (gone < bytes) {
         struct xs_extent *small = xs_movable_smallest(&g->movable, dev->caps.granule);
         xs_movable_take(&g->movable, small);
         xs_list_push_back(&g->traded, &small->link);
         gone += small->bytes;
     }
-    g->fresh_bytes += bytes > gone ? bytes - gone : 0;
     place_extent(g, part, e, &g->fresh);
     return true;
 }
@@ -232,12 +234,11 @@ static enum xseg_result use_fresh(struct xs_growth *g, struct part *part, size_t
 {
     struct xs_device *dev = g->dev;
     size_t used = dev->stats.now.reserved_bytes.current + g->fresh_bytes;
-    size_t headroom = dev->limit_bytes > used ? dev->limit_bytes - used : 0;
+    size_t headroom = dev->limit_bytes > used && dev->max_fresh_bytes ? dev->limit_bytes - used : 0;
     if (headroom < dev->caps.granule && use_split(g, part, missing))
         return XSEG_OK;
     if (headroom < dev->caps.granule)
-        return xs_fail(XSEG_ERROR_OUT_OF_MEMORY, "the limit of %zu bytes leaves no room",
-                       dev->limit_bytes);
+        return xs_fail(XSEG_ERROR_OUT_OF_MEMORY, "neither the limit nor the driver leaves room");
     struct xs_extent *e = xs_extent_new(&dev->extents, fresh_size(g, missing, room, headroom));
     if (!e)
         return xs_fail(XSEG_ERROR_HOST_MEMORY, "no host memory for an extent's record");

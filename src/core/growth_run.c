@@ -35,8 +35,8 @@ static xs_cu_result create_fresh(struct xs_growth *g)
         xs_cu_result code = xs_extent_create(&g->dev->extents, e->bytes, &e->mem);
         if (!code)
             continue;
-        if (code == XS_CUDA_ERROR_OUT_OF_MEMORY && e->bytes > g->dev->caps.granule)
-            g->dev->max_fresh_bytes = e->bytes / 2;
+        if (code == XS_CUDA_ERROR_OUT_OF_MEMORY)
+            g->dev->max_fresh_bytes = e->bytes > g->dev->caps.granule ? e->bytes / 2 : 0;
         release_fresh(g, link);
         return code;
     }

@@ -49,6 +49,32 @@ static void r31_smaller_extents(void)
     xt_free(p);
 }
 
+/*
+ * The device is full, and all that is free is one extent larger than the gap. Addresses in MiB, * is live:
+ *   [0 4 hole) [4 8 *) [8 12 hole) [12 44 free) [44 48 *) [48 80 free) [80 88 *, of the extents of the holes)
+ * 36 MiB fit at 8 if the gap of 4 is filled, and that takes the extent at 48 apart.
+ */
+static void r31_full_device(void)
+{
+    enum { FIRST, KEPT, GAP, FREE, BORDER, LARGE, BLOCKS };
+    static const size_t mib[BLOCKS] = {4, 4, 4, 32, 4, 32};
+    void *p[BLOCKS];
+    for (unsigned i = 0; i < BLOCKS; i++)
+        p[i] = must_fit(mib[i] * XS_MIB);
+    XT_EQUAL(xt_stats(0).extents.current, BLOCKS);
+    xt_free(p[FIRST]);
+    xt_free(p[GAP]);
+    void *moved = must_fit(8 * XS_MIB);
+    xt_free(p[FREE]);
+    xt_free(p[LARGE]);
+    XT_EQUAL(xt_reserved(), 80 * XS_MIB);
+    void *q = must_fit(36 * XS_MIB);
+    XT_EQUAL(xt_reserved(), 52 * XS_MIB);
+    void *const rest[] = {q, moved, p[KEPT], p[BORDER]};
+    for (size_t i = 0; i < XS_COUNT_OF(rest); i++)
+        xt_free(rest[i]);
+}
+
 static void r31_other_error(void)
 {
     void *p = NULL;
@@ -260,6 +286,8 @@ int main(void)
         REPORT("R31: the text names the failing call, its code and its size", r31_extents),
         REPORT("R31: the same in classic mode", r31_classic, CLASSIC),
         REPORT("R31: smaller extents are tried before giving up", r31_smaller_extents),
+        REPORT("R31: a full device takes a larger extent apart", r31_full_device,
+               "XSEG_SIM_CAPACITY=80M", "ALLOC_CONF=extent_share:1"),
         REPORT("R31: another error is not called a shortage", r31_other_error),
         REPORT("R63: a refused handle type is dropped once and remembered", r63),
         REPORT("R63: a driver that supports no extents is an error", r63_nothing_works),
