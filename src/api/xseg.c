@@ -22,7 +22,7 @@ static struct xs_cache *own_cache(int device)
 
 static void hand_over(void **ptr, const struct xs_block *block)
 {
-    *ptr = (void *)(uintptr_t)xs_block_va(block);
+    *ptr = (void *)(uintptr_t)xs_block_address(block);
 }
 
 static enum xseg_result malloc_slow(void **ptr, size_t bytes, int device, xseg_stream stream)

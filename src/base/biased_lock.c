@@ -16,14 +16,15 @@
 #define UNDER_TSAN 0
 #endif
 
-_Atomic bool xs_biased_lock_needs_fence;
+/* Whether there is no membarrier; set once before the first lock is made. */
+static _Atomic bool needs_fence;
 
 static pthread_once_t registered = PTHREAD_ONCE_INIT;
 
 static void register_barrier(void)
 {
     long rc = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
-    atomic_store(&xs_biased_lock_needs_fence, UNDER_TSAN || rc != 0);
+    atomic_store(&needs_fence, UNDER_TSAN || rc != 0);
 }
 
 void xs_biased_lock_prepare(void)
@@ -35,7 +36,7 @@ void xs_biased_lock_init(struct xs_biased_lock *lock)
 {
     xs_biased_lock_prepare();
     atomic_store(&lock->busy, 0);
-    atomic_store(&lock->wanted, 0);
+    atomic_store(&lock->heed, atomic_load(&needs_fence) ? XS_BIASED_LOCK_FENCED : 0);
     pthread_mutex_init(&lock->turn, NULL);
 }
 
@@ -46,14 +47,14 @@ void xs_biased_lock_destroy(struct xs_biased_lock *lock)
 
 void xs_biased_lock_barrier(void)
 {
-    if (!atomic_load_explicit(&xs_biased_lock_needs_fence, memory_order_relaxed))
+    if (!atomic_load_explicit(&needs_fence, memory_order_relaxed))
         syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 }
 
 void xs_biased_lock_want(struct xs_biased_lock *lock)
 {
     pthread_mutex_lock(&lock->turn);
-    atomic_store(&lock->wanted, 1);
+    atomic_fetch_or(&lock->heed, XS_BIASED_LOCK_WANTED);
 }
 
 void xs_biased_lock_await(struct xs_biased_lock *lock)
@@ -71,16 +72,17 @@ void xs_biased_lock_acquire(struct xs_biased_lock *lock)
 
 void xs_biased_lock_release(struct xs_biased_lock *lock)
 {
-    atomic_store_explicit(&lock->wanted, 0, memory_order_release);
+    atomic_fetch_and(&lock->heed, ~XS_BIASED_LOCK_WANTED);
     pthread_mutex_unlock(&lock->turn);
 }
 
 void xs_biased_lock_enter_slow(struct xs_biased_lock *lock)
 {
-    do {
+    atomic_store(&lock->busy, 1);
+    while (atomic_load(&lock->heed) & XS_BIASED_LOCK_WANTED) {
         atomic_store_explicit(&lock->busy, 0, memory_order_release);
         pthread_mutex_lock(&lock->turn);
         pthread_mutex_unlock(&lock->turn);
         atomic_store(&lock->busy, 1);
-    } while (atomic_load(&lock->wanted));
+    }
 }

@@ -17,14 +17,16 @@
 
 #include "base/base.h"
 
+/* What stands in the owner's way. */
+#define XS_BIASED_LOCK_WANTED 1u /* somebody wants the lock */
+#define XS_BIASED_LOCK_FENCED                                                                      \
+    2u /* always: there is no membarrier, so the owner needs a fence of its own */
+
 struct xs_biased_lock {
-    _Atomic uint32_t busy;   /* written by the owner alone */
-    _Atomic uint32_t wanted; /* written under `turn` */
+    _Atomic uint32_t busy; /* written by the owner alone */
+    _Atomic uint32_t heed; /* a set of the above; written under `turn` */
     pthread_mutex_t turn;
 };
-
-/* Whether owners need a fence of their own; set once before the first lock is made. */
-extern _Atomic bool xs_biased_lock_needs_fence;
 
 /* The first init's share that takes the kernel milliseconds where threads run already. Does it once. */
 void xs_biased_lock_prepare(void);
@@ -39,18 +41,14 @@ void xs_biased_lock_want(struct xs_biased_lock *lock);
 void xs_biased_lock_barrier(void);
 void xs_biased_lock_await(struct xs_biased_lock *lock);
 
-/* The owner found the lock wanted: waits until it is not, then takes it. */
+/* The owner has something to heed: waits until the lock is not wanted, then takes it. */
 void xs_biased_lock_enter_slow(struct xs_biased_lock *lock);
 
 static inline void xs_biased_lock_enter(struct xs_biased_lock *lock)
 {
-    if (xs_unlikely(atomic_load_explicit(&xs_biased_lock_needs_fence, memory_order_relaxed))) {
-        atomic_store(&lock->busy, 1);
-    } else {
-        atomic_store_explicit(&lock->busy, 1, memory_order_relaxed);
-        atomic_signal_fence(memory_order_seq_cst); /* membarrier on the other side does the rest */
-    }
-    if (xs_unlikely(atomic_load(&lock->wanted)))
+    atomic_store_explicit(&lock->busy, 1, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst); /* membarrier on the other side does the rest */
+    if (xs_unlikely(atomic_load(&lock->heed)))
         xs_biased_lock_enter_slow(lock);
 }
 

@@ -85,6 +85,12 @@ static inline xs_cu_ptr xs_block_va(const struct xs_block *block)
     return block->node.va;
 }
 
+/* The same of a LIVE or CACHED block, out of the one cache line that a hit touches. */
+static inline xs_cu_ptr xs_block_address(const struct xs_block *block)
+{
+    return atomic_load_explicit(&block->addr.va, memory_order_relaxed);
+}
+
 static inline size_t xs_block_bytes(const struct xs_block *block)
 {
     return block->node.size;
