@@ -160,6 +160,19 @@ static bool only_accumulates(const struct xs_growth *g)
            g->dev->came_back * ACCUMULATES <= g->dev->went_out;
 }
 
+/* A small program gets its memory by a third of the calls. Further on this would cost memory: large extents that
+ * are pinned add up. */
+#define SMALL_PROGRAM  (2 * XS_GIB)
+#define FIRST_GRANULES 4
+
+static size_t least_of_small(const struct xs_growth *g, size_t missing)
+{
+    const struct xs_device *dev = g->dev;
+    if (dev->limit_bytes != SIZE_MAX || dev->stats.now.reserved_bytes.current >= SMALL_PROGRAM)
+        return 0;
+    return xs_min(FIRST_GRANULES * dev->caps.granule, missing);
+}
+
 /* How large a new extent is: see docs/design.md "Extent size follows the request". */
 static size_t fresh_size(const struct xs_growth *g, size_t missing, size_t room, size_t headroom)
 {
@@ -167,6 +180,7 @@ static size_t fresh_size(const struct xs_growth *g, size_t missing, size_t room,
     size_t granule = dev->caps.granule;
     size_t reserved = dev->stats.now.reserved_bytes.current;
     size_t bytes = xs_max(granule, g->new_bytes / dev->policy.extent_share);
+    bytes = xs_max(bytes, least_of_small(g, missing));
     bool tight = headroom < (reserved + g->fresh_bytes + headroom) / 4;
     if (!tight && only_accumulates(g))
         bytes =
