@@ -28,6 +28,7 @@
     V(frag_split_bytes, "bytes",                                                                   \
       "cause: free remainders of classic segments that are partly live")                           \
     V(frag_stream_bytes, "bytes", "cause: freed on a stream, not yet known to be free for others") \
+    V(frag_pool_bytes, "bytes", "cause: free in a private pool that is held")                      \
     V(frag_waiting_bytes, "bytes",                                                                 \
       "cause: freed, and the GPU may still be using it (active - allocated)")                      \
     C(alloc_retries, "times", "requests that had to give cached memory back to be served")         \
@@ -41,6 +42,7 @@
     C(rung_create, "times", "served with at least one new extent or segment")                      \
     C(rung_borrow, "times", "served by making the stream wait, on the GPU, for other streams")     \
     C(rung_wait, "times", "served after waiting for the GPU")                                      \
+    C(rung_pools, "times", "served by a free block of a pool with use_on_oom")                     \
     C(rung_release, "times", "served after giving cached memory back to the driver")               \
     C(extents_moved, "extents", "extents unmapped at one address and mapped at another")           \
     C(driver_create, "calls", "cuMemCreate and cuMemAlloc calls")                                  \

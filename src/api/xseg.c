@@ -195,9 +195,14 @@ enum xseg_result xseg_capture(int device, int begins)
 {
     struct xs_device *dev;
     enum xseg_result e = xs_runtime_device(device, &dev);
-    if (!e)
-        atomic_fetch_add(&dev->captures, begins ? 1 : -1);
-    return e;
+    if (e)
+        return e;
+    if (atomic_fetch_add(&dev->captures, begins ? 1 : -1) == 1 && !begins) {
+        xs_lock_acquire(&dev->lock);
+        xs_streams_forget_captures(&dev->streams);
+        xs_lock_release(&dev->lock);
+    }
+    return XSEG_OK;
 }
 
 /* ---- limits --------------------------------------------------------------------------------- */

@@ -15,6 +15,7 @@
 #include "base/biased_lock.h"
 #include "base/list.h"
 #include "cache/cache_counts.h"
+#include "cache/cache_key.h"
 #include "cache/cache_stream.h"
 #include "cache/cached_list.h"
 #include "heap/block.h"
@@ -65,17 +66,6 @@ struct xs_cache {
 };
 
 #define XS_CACHE_NO_GENERATION UINT64_MAX
-
-/* Bins of a stream and size; streams have indexes below 2^12, sizes are multiples of 512. */
-static inline uint64_t xs_cache_key(size_t bytes, uint32_t stream_index)
-{
-    return (uint64_t)bytes << 3 | stream_index;
-}
-
-static inline size_t xs_cache_key_bytes(uint64_t key)
-{
-    return (size_t)(key >> 12 << 9);
-}
 
 static inline struct xs_cache_stream *xs_cache_stream_slot(struct xs_cache *c, xs_cu_stream handle)
 {

@@ -10,8 +10,8 @@ struct xs_cache_stream {
     xs_cu_stream handle; /* XS_CACHE_NO_STREAM: an unused entry */
     struct xs_stream *stream;
     uint64_t id;
-    uint32_t index; /* of the stream */
-    bool trusted;   /* the handle cannot come to mean another stream behind our back */
+    uint64_t lane; /* of the stream, in the pool that the thread's requests on it go to */
+    bool trusted;  /* the handle cannot come to mean another stream behind our back */
 };
 
 #define XS_CACHE_NO_STREAM ((xs_cu_stream)UINTPTR_MAX)

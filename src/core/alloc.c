@@ -4,6 +4,7 @@
 #include "core/account.h"
 #include "core/classic.h"
 #include "core/ladder.h"
+#include "core/route.h"
 #include "core/waiting.h"
 #include "policy/size_class.h"
 
@@ -22,7 +23,7 @@ void xs_alloc_hand_out(const struct xs_request *request, struct xs_block *block)
     xs_assert_held(&dev->lock);
     block->requested = request->requested;
     block->device = (uint8_t)dev->caps.ordinal;
-    block->key = xs_cache_key(bytes, block->stream->index);
+    block->key = xs_cache_key_of(block);
     /* A block larger than the request asked for would be found under another size. */
     block->cacheable = request->own && request->own->enabled && bytes == request->bytes;
     xs_account_went_out(dev, bytes);
@@ -40,7 +41,7 @@ static struct xs_block *best_fit_locked(const struct xs_request *request)
     struct xs_device *dev = request->dev;
     if (!xs_alloc_is_expandable(dev))
         return xs_classic_best_fit(request);
-    struct xs_heap *heap = &dev->expandable;
+    struct xs_heap *heap = &request->pool->expandable;
     size_t align = xs_class_alignment(request->bytes, dev->caps.granule);
     xs_cu_ptr va;
     struct xs_block *block = xs_heap_find(heap, request->bytes, align, request->stream, &va);
@@ -49,6 +50,9 @@ static struct xs_block *best_fit_locked(const struct xs_request *request)
         block = xs_heap_find(heap, request->bytes, align, request->stream, &va);
     if (!block || !xs_heap_reserve(heap, 2))
         return NULL;
+    if (heap->whole)
+        return xs_heap_take(heap, block, xs_block_va(block), xs_block_bytes(block),
+                            request->stream);
     return xs_heap_take(heap, block, va, request->bytes, request->stream);
 }
 
@@ -73,14 +77,20 @@ struct xs_block *xs_alloc_best_fit(const struct xs_request *request, uint64_t *c
 
 /* ---- one request ---------------------------------------------------------------------------- */
 
+static uint64_t key_of(const struct xs_request *request)
+{
+    return xs_cache_key(request->bytes,
+                        xs_cache_lane(request->pool->index, request->stream->index));
+}
+
 /* From the thread's cache, if it has not been looked in yet, or the depot, where other threads leave what they
  * have freed. Under HEAP. */
 static struct xs_block *from_caches(const struct xs_request *request, bool looked)
 {
     struct xs_cache *c = request->own;
-    if (!c || !c->enabled)
+    if (!c || !c->enabled || request->bytes > XS_CACHE_LARGEST)
         return NULL;
-    uint64_t key = xs_cache_key(request->bytes, request->stream->index);
+    uint64_t key = key_of(request);
     struct xs_block *block = looked ? NULL : xs_cache_pop(c, key, request->requested);
     if (block)
         return block;
@@ -110,10 +120,21 @@ static enum xseg_result begin_anew(struct xs_request *request, struct xs_block *
                  block); /* records of streams that hold nothing any more are free now */
 }
 
+/* The pool, if the caller has not named one, and what it makes of the size. */
+static void choose_pool(struct xs_request *request)
+{
+    struct xs_device *dev = request->dev;
+    if (!request->pool)
+        request->pool = xs_route_find(dev, request->stream);
+    request->bytes = xs_policy_round(&dev->policy, request->requested);
+    if (request->pool->no_split)
+        request->bytes = xs_round_up(request->bytes, dev->caps.granule);
+}
+
 /*
  * All that needs no driver, under one hold of HEAP: the stream's record, and a block from the cache (if the
- * hit only failed for want of the record), the depot or the heap. Without a block the stream is held until
- * end(), so that it is not taken for an unused one. key NULL: the caller has just seen that the thread knows
+ * hit only failed for want of the record), the depot or the heap. Without a block the stream and the pool are held
+ * until end(), so that they are not taken for unused ones. key NULL: the caller has just seen that the thread knows
  * the handle.
  */
 static enum xseg_result begin(struct xs_request *request, const struct xs_stream_key *key,
@@ -122,7 +143,6 @@ static enum xseg_result begin(struct xs_request *request, const struct xs_stream
     struct xs_device *dev = request->dev;
     *block = NULL;
     xs_lock_acquire(&dev->lock);
-    request->bytes = xs_policy_round(&dev->policy, request->requested);
     request->stream = key ? NULL : xs_caches_known_stream(dev, request->own, request->handle);
     enum xseg_result e = XSEG_OK;
     if (!request->stream && key) {
@@ -131,9 +151,13 @@ static enum xseg_result begin(struct xs_request *request, const struct xs_stream
             xs_caches_know_stream(dev, request->own, request->handle, request->stream);
     }
     bool found = !e && request->stream;
-    if (found && !(*block = from_caches(request, !key)) &&
-        !(*block = best_fit(request, &dev->stats.now.rung_best_fit)))
+    if (found)
+        choose_pool(request);
+    if (found && !(*block = from_caches(request, !key && !request->pool->no_split)) &&
+        !(*block = best_fit(request, &dev->stats.now.rung_best_fit))) {
         request->stream->refs++;
+        request->pool->users++;
+    }
     xs_lock_release(&dev->lock);
     return found || e ? e : begin_anew(request, block);
 }
@@ -142,6 +166,7 @@ static void end(struct xs_request *request)
 {
     xs_lock_acquire(&request->dev->lock);
     request->stream->refs--;
+    request->pool->users--;
     xs_lock_release(&request->dev->lock);
 }
 
@@ -178,22 +203,44 @@ static enum xseg_result fill_with_poison(struct xs_device *dev, const struct xs_
     return xs_likely(!poison) ? XSEG_OK : fill(dev, block, poison, handle);
 }
 
-enum xseg_result xs_alloc(struct xs_device *dev, size_t bytes, xs_cu_stream handle, bool known,
-                          void **ptr)
+static enum xseg_result alloc(struct xs_request *request, bool known, void **ptr)
 {
-    if (bytes >= kRequestMax)
-        return xs_fail(XSEG_ERROR_INVALID_VALUE, "a request of %zu bytes: more than 2^60", bytes);
-    struct xs_request request = {
-        .dev = dev, .requested = bytes, .handle = handle, .own = xs_caches_current(dev)};
+    if (request->requested >= kRequestMax)
+        return xs_fail(XSEG_ERROR_INVALID_VALUE, "a request of %zu bytes: more than 2^60",
+                       request->requested);
+    struct xs_device *dev = request->dev;
     struct xs_block *block;
     enum xseg_result e =
-        known && request.own ? begin(&request, NULL, &block) : begin_anew(&request, &block);
+        known && request->own ? begin(request, NULL, &block) : begin_anew(request, &block);
     if (!e && !block)
-        e = serve(&request, &block);
-    if (!e && (e = fill_with_poison(dev, block, handle)))
+        e = serve(request, &block);
+    if (!e && (e = fill_with_poison(dev, block, request->handle)))
         xs_free(dev, block);
     if (!e)
         *ptr = (void *)(uintptr_t)xs_block_va(block);
+    return e;
+}
+
+enum xseg_result xs_alloc(struct xs_device *dev, size_t bytes, xs_cu_stream handle, bool known,
+                          void **ptr)
+{
+    struct xs_request request = {
+        .dev = dev, .requested = bytes, .handle = handle, .own = xs_caches_current(dev)};
+    return alloc(&request, known, ptr);
+}
+
+enum xseg_result xs_alloc_from_pool(struct xs_device *dev, uint64_t pool, size_t bytes,
+                                    xs_cu_stream handle, void **ptr)
+{
+    struct xs_request request = {
+        .dev = dev, .requested = bytes, .handle = handle, .own = xs_caches_current(dev)};
+    enum xseg_result e = xs_pool_lock(dev, pool, &request.pool);
+    if (e)
+        return e;
+    request.pool->users++;
+    xs_lock_release(&dev->lock);
+    e = alloc(&request, false, ptr);
+    xs_pool_let_go(dev, request.pool);
     return e;
 }
 
@@ -213,7 +260,7 @@ static enum xseg_result free_locked(struct xs_device *dev, struct xs_block *bloc
         return XSEG_OK;
     }
     xs_account_came_back(dev, bytes);
-    if (block->heap == &dev->classic[XS_CLASSIC_UNCACHED]) {
+    if (block->heap == &dev->main.classic[XS_CLASSIC_UNCACHED]) {
         xs_lock_release(&dev->lock);
         return xs_classic_free_uncached(dev, block);
     }

@@ -15,6 +15,7 @@ struct xs_request {
     size_t requested;
     size_t bytes; /* rounded */
     struct xs_stream *stream;
+    struct xs_pool *pool;
     xs_cu_stream handle;  /* alive while the call lasts */
     struct xs_cache *own; /* the calling thread's cache, or NULL */
 };
@@ -36,10 +37,10 @@ static inline const struct xs_cache_stream *xs_alloc_known_stream(struct xs_cach
 static inline struct xs_block *xs_alloc_hit(struct xs_cache *c, size_t bytes,
                                             const struct xs_cache_stream *known)
 {
-    if (xs_unlikely(!known || bytes - 1 >= kRequestMax - 1))
+    if (xs_unlikely(!known || bytes - 1 >= XS_CACHE_LARGEST - 1))
         return NULL;
     size_t rounded = (bytes + kMinBlock - 1) & ~(kMinBlock - 1);
-    return xs_cache_pop(c, xs_cache_key(rounded, known->index), bytes);
+    return xs_cache_pop(c, xs_cache_key(rounded, known->lane), bytes);
 }
 
 /* The same for a free: whether the thread's cache has taken the block. */
@@ -51,6 +52,10 @@ static inline bool xs_free_hit(struct xs_cache *c, struct xs_block *block)
 /* 0 < bytes; a hit has been tried, and `known`: the stream was. Errors as xseg_malloc(). */
 enum xseg_result xs_alloc(struct xs_device *dev, size_t bytes, xs_cu_stream handle, bool known,
                           void **ptr);
+
+/* The same from a pool. Errors too: INVALID_VALUE (there is none of that name). */
+enum xseg_result xs_alloc_from_pool(struct xs_device *dev, uint64_t pool, size_t bytes,
+                                    xs_cu_stream handle, void **ptr);
 
 /* The block is the device's and was found in the address map. Errors: UNKNOWN_POINTER (freed meanwhile). */
 enum xseg_result xs_free(struct xs_device *dev, struct xs_block *block);

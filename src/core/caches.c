@@ -2,6 +2,7 @@
 
 #include "cache/depot.h"
 #include "core/account.h"
+#include "core/route.h"
 #include "core/runtime.h"
 
 /* ---- the calling thread's ------------------------------------------------------------------- */
@@ -96,7 +97,7 @@ void xs_caches_know_stream(struct xs_device *dev, struct xs_cache *c, xs_cu_stre
         .handle = handle,
         .stream = stream,
         .id = stream->key.id,
-        .index = stream->index,
+        .lane = xs_cache_lane(xs_route_find(dev, stream)->index, stream->index),
         .trusted = xs_stream_is_trusted(stream),
     };
 }
@@ -112,6 +113,12 @@ enum xseg_result xs_caches_trust_stream(struct xs_device *dev, xs_cu_stream hand
     xs_lock_release(&dev->lock);
     xs_caches_forget_streams(dev);
     return XSEG_OK;
+}
+
+void xs_caches_forget_own_streams(struct xs_cache *c)
+{
+    for (unsigned i = 0; i < XS_CACHE_STREAMS; i++)
+        c->stream[i].handle = XS_CACHE_NO_STREAM;
 }
 
 void xs_caches_forget_streams(struct xs_device *dev)
@@ -236,7 +243,9 @@ void xs_caches_thread_exit(struct xs_thread *t)
 {
     for (int i = 0; i < XS_DEVICE_LIMIT; i++) {
         struct xs_device *dev = t->cache[i] ? xs_runtime_open_device(i) : NULL;
-        if (dev)
-            end_cache(dev, t->cache[i], true);
+        if (!dev)
+            continue;
+        xs_routes_close_thread(dev, t->id);
+        end_cache(dev, t->cache[i], true);
     }
 }

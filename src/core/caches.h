@@ -37,7 +37,9 @@ void xs_caches_know_stream(struct xs_device *dev, struct xs_cache *c, xs_cu_stre
                            struct xs_stream *stream);
 /* The caller begins or ends to vouch for a stream's handle. Errors: HOST_MEMORY, DRIVER, NOT_SUPPORTED. */
 enum xseg_result xs_caches_trust_stream(struct xs_device *dev, xs_cu_stream handle, bool trusted);
-/* Every thread forgets what it knows, at its next call. */
+/* The calling thread forgets what it knows. */
+void xs_caches_forget_own_streams(struct xs_cache *c);
+/* Every thread does, at its next call. */
 void xs_caches_forget_streams(struct xs_device *dev);
 
 /* CACHED blocks go back to their heap. Under HEAP, or taking it. */

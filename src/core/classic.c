@@ -5,16 +5,19 @@
 #include "driver/driver.h"
 #include "policy/size_class.h"
 
-static bool is_uncached(const struct xs_device *dev)
+/* backend:cudaMalloc keeps nothing; but what a pool holds has to stay where it is. */
+static bool is_uncached(const struct xs_request *request)
 {
-    return dev->policy.backend == XS_BACKEND_CUDA_MALLOC;
+    return request->dev->policy.backend == XS_BACKEND_CUDA_MALLOC &&
+           xs_pool_is_default(request->pool);
 }
 
-static struct xs_heap *heap_for(struct xs_device *dev, size_t bytes)
+static struct xs_heap *heap_for(const struct xs_request *request)
 {
-    if (is_uncached(dev))
-        return &dev->classic[XS_CLASSIC_UNCACHED];
-    return &dev->classic[xs_class_is_small(bytes) ? XS_CLASSIC_SMALL : XS_CLASSIC_LARGE];
+    struct xs_heap *heaps = request->pool->classic;
+    if (is_uncached(request))
+        return &heaps[XS_CLASSIC_UNCACHED];
+    return &heaps[xs_class_is_small(request->bytes) ? XS_CLASSIC_SMALL : XS_CLASSIC_LARGE];
 }
 
 /* ---- best fit ------------------------------------------------------------------------------- */
@@ -39,7 +42,7 @@ static bool should_split(const struct xs_policy *policy, const struct xs_block *
 static struct xs_block *take(const struct xs_request *request, struct xs_heap *heap,
                              struct xs_block *block)
 {
-    bool split = should_split(&request->dev->policy, block, request->bytes);
+    bool split = !heap->whole && should_split(&request->dev->policy, block, request->bytes);
     if (split && !xs_heap_reserve(heap, 2))
         return NULL;
     return xs_heap_take(heap, block, xs_block_va(block),
@@ -49,7 +52,7 @@ static struct xs_block *take(const struct xs_request *request, struct xs_heap *h
 struct xs_block *xs_classic_best_fit(const struct xs_request *request)
 {
     struct xs_device *dev = request->dev;
-    struct xs_heap *heap = heap_for(dev, request->bytes);
+    struct xs_heap *heap = heap_for(request);
     heap->searches++;
     xs_cu_ptr va;
     struct xs_block *block = xs_heap_find(heap, request->bytes, 1, request->stream, &va);
@@ -124,10 +127,23 @@ static enum xseg_result release_heap(struct xs_device *dev, struct xs_heap *heap
     }
 }
 
+static enum xseg_result release_pool(struct xs_device *dev, struct xs_pool *pool, size_t keep)
+{
+    enum xseg_result e = release_heap(dev, &pool->classic[XS_CLASSIC_LARGE], keep, 0);
+    return e ? e : release_heap(dev, &pool->classic[XS_CLASSIC_SMALL], keep, 0);
+}
+
 enum xseg_result xs_classic_release(struct xs_device *dev, size_t keep)
 {
-    enum xseg_result e = release_heap(dev, &dev->classic[XS_CLASSIC_LARGE], keep, 0);
-    return e ? e : release_heap(dev, &dev->classic[XS_CLASSIC_SMALL], keep, 0);
+    struct xs_pool *pool = NULL;
+    while ((pool = xs_pool_next(dev, pool))) {
+        enum xseg_result e = pool->held ? XSEG_OK : release_pool(dev, pool, keep);
+        if (e) {
+            xs_pool_let_go(dev, pool);
+            return e;
+        }
+    }
+    return XSEG_OK;
 }
 
 static struct xs_block *largest_oversize(struct xs_device *dev, struct xs_heap *heap,
@@ -144,8 +160,8 @@ static struct xs_block *largest_oversize(struct xs_device *dev, struct xs_heap *
 
 enum xseg_result xs_classic_release_for(struct xs_device *dev, const struct xs_request *request)
 {
-    struct xs_heap *heap = heap_for(dev, request->bytes);
-    size_t gone = 0;
+    struct xs_heap *heap = heap_for(request);
+    size_t gone = request->pool->held ? SIZE_MAX : 0;
     while (gone < request->bytes) {
         xs_lock_acquire(&dev->lock);
         struct xs_block *block = NULL;
@@ -187,7 +203,7 @@ static uint32_t average_age(const struct xs_heap *heap)
 /* Above its share of what may be held, what has been free for longer than average goes. */
 static enum xseg_result collect_garbage(struct xs_device *dev)
 {
-    struct xs_heap *heap = &dev->classic[XS_CLASSIC_LARGE];
+    struct xs_heap *heap = &dev->main.classic[XS_CLASSIC_LARGE];
     double threshold = dev->policy.garbage_collection_threshold;
     if (threshold <= 0)
         return XSEG_OK;
@@ -212,7 +228,7 @@ static enum xseg_result publish(const struct xs_request *request, xs_cu_ptr base
                                 struct xs_block **out)
 {
     struct xs_device *dev = request->dev;
-    struct xs_heap *heap = heap_for(dev, request->bytes);
+    struct xs_heap *heap = heap_for(request);
     struct xs_segment *segment = xs_segment_new_classic(base, bytes);
     xs_lock_acquire(&dev->lock);
     if (segment && xs_heap_reserve(heap, 3)) {
@@ -239,8 +255,8 @@ enum xseg_result xs_classic_grow(const struct xs_request *request, struct xs_blo
     enum xseg_result e = collect_garbage(dev);
     if (e)
         return e;
-    size_t bytes = is_uncached(dev) ? request->requested
-                                    : xs_class_segment_bytes(&dev->policy, request->bytes);
+    size_t bytes = is_uncached(request) ? request->requested
+                                        : xs_class_segment_bytes(&dev->policy, request->bytes);
     xs_lock_acquire(&dev->lock);
     size_t reserved = dev->stats.now.reserved_bytes.current;
     bool fits = reserved <= dev->limit_bytes && bytes <= dev->limit_bytes - reserved;

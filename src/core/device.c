@@ -7,6 +7,7 @@
 #include "core/account.h"
 #include "core/caches.h"
 #include "core/movable.h"
+#include "core/route.h"
 #include "core/waiting.h"
 #include "driver/driver.h"
 #include "heap/heap.h"
@@ -46,25 +47,30 @@ static bool wants_rdma(const struct xs_policy *policy, const struct xs_caps *cap
     return caps->rdma && policy->gpu_direct_rdma != XS_RDMA_OFF;
 }
 
-static bool init_heaps(struct xs_device *dev)
+static bool init_pools(struct xs_device *dev)
 {
-    bool ok = xs_heap_init(&dev->expandable, &dev->records);
-    dev->expandable.owner = dev;
-    for (unsigned i = 0; i < XS_CLASSIC_COUNT; i++) {
-        ok &= xs_heap_init(&dev->classic[i], &dev->records);
-        dev->classic[i].owner = dev;
-    }
-    return ok;
+    xs_list_init(&dev->pools);
+    xs_list_init(&dev->routes);
+    xs_slab_init(&dev->pool_records, sizeof(struct xs_pool));
+    xs_route_records_init(&dev->route_records);
+    xs_list_push_back(&dev->pools, &dev->main.link);
+    return xs_pool_init(&dev->main, dev);
 }
 
 #define FIRST_BLOCKS  1024
 #define FIRST_EXTENTS 256
 
-static void destroy_heaps(struct xs_device *dev)
+static void destroy_pools(struct xs_device *dev)
 {
-    xs_heap_destroy(&dev->expandable);
-    for (unsigned i = 0; i < XS_CLASSIC_COUNT; i++)
-        xs_heap_destroy(&dev->classic[i]);
+    XS_LIST_FOR_EACH(link, &dev->pools)
+        xs_pool_end(xs_pool_of_link(link));
+    xs_slab_destroy(&dev->pool_records);
+    xs_slab_destroy(&dev->route_records);
+}
+
+static void destroy_records(struct xs_device *dev)
+{
+    destroy_pools(dev);
     xs_slab_destroy(&dev->records);
     xs_slab_destroy(&dev->uses);
     xs_addr_map_destroy(&dev->addresses);
@@ -93,8 +99,8 @@ enum xseg_result xs_device_open(struct xs_device *dev, int ordinal, const struct
                          sizeof(struct xs_addr_node));
     xs_slab_init(&dev->uses, sizeof(struct xs_use));
     dev->depot = xs_meta_map(sizeof(*dev->depot));
-    if (!init_heaps(dev) || !dev->depot || !xs_addr_map_init(&dev->addresses)) {
-        destroy_heaps(dev);
+    if (!init_pools(dev) || !dev->depot || !xs_addr_map_init(&dev->addresses)) {
+        destroy_records(dev);
         return xs_fail(XSEG_ERROR_HOST_MEMORY, "no host memory for device %d", ordinal);
     }
     dev->context.device = dev->caps.device;
@@ -137,10 +143,14 @@ static void close_segment(struct xs_segment *segment)
     xs_segment_unreserve(segment);
 }
 
-static void close_expandable(struct xs_device *dev)
+static void close_expandable(struct xs_heap *heap)
 {
-    XS_LIST_FOR_EACH_SAFE(link, &dev->expandable.segments)
+    XS_LIST_FOR_EACH_SAFE(link, &heap->segments)
         close_segment(XS_CONTAINER_OF(link, struct xs_segment, link));
+}
+
+static void close_idle(struct xs_device *dev)
+{
     struct xs_extent *e;
     while ((e = xs_extent_largest_idle(&dev->extents, SIZE_MAX))) {
         xs_extent_take_idle(&dev->extents, e);
@@ -157,14 +167,21 @@ static void close_classic(struct xs_heap *heap)
     }
 }
 
+static void close_pool(struct xs_pool *pool)
+{
+    close_expandable(&pool->expandable);
+    for (unsigned i = 0; i < XS_CLASSIC_COUNT; i++)
+        close_classic(&pool->classic[i]);
+}
+
 void xs_device_close(struct xs_device *dev)
 {
     xs_caches_end(dev);
     struct xs_context_scope scope;
     if (!xs_context_enter(&dev->context, &scope)) {
-        close_expandable(dev);
-        for (unsigned i = 0; i < XS_CLASSIC_COUNT; i++)
-            close_classic(&dev->classic[i]);
+        XS_LIST_FOR_EACH(link, &dev->pools)
+            close_pool(xs_pool_of_link(link));
+        close_idle(dev);
         xs_fences_destroy(&dev->fences);
         xs_context_leave(&scope);
     }
@@ -173,7 +190,7 @@ void xs_device_close(struct xs_device *dev)
     xs_lock_destroy(&dev->caches_lock);
     xs_extents_destroy(&dev->extents);
     xs_streams_destroy(&dev->streams);
-    destroy_heaps(dev);
+    destroy_records(dev);
     xs_lock_destroy(&dev->lock);
     xs_lock_destroy(&dev->growth);
 }
@@ -301,9 +318,12 @@ void xs_device_settle(struct xs_device *dev, const struct xs_stream *except)
 {
     xs_lock_acquire(&dev->lock);
     xs_waiting_settle(dev);
-    xs_heap_settle(&dev->expandable, &dev->fences, except);
-    for (unsigned i = 0; i < XS_CLASSIC_COUNT; i++)
-        xs_heap_settle(&dev->classic[i], &dev->fences, except);
+    XS_LIST_FOR_EACH(link, &dev->pools) {
+        struct xs_pool *pool = xs_pool_of_link(link);
+        xs_heap_settle(&pool->expandable, &dev->fences, except);
+        for (unsigned i = 0; i < XS_CLASSIC_COUNT; i++)
+            xs_heap_settle(&pool->classic[i], &dev->fences, except);
+    }
     xs_lock_release(&dev->lock);
 }
 
@@ -367,15 +387,19 @@ static void read_classic_block(const struct xs_device *dev, const struct xs_bloc
         out->frag_split_bytes += xs_block_bytes(block);
 }
 
-static void read_heap(const struct xs_device *dev, const struct xs_heap *heap,
-                      struct xseg_stats *out)
+/* The cause is the pool where that keeps a block from serving others. */
+static void read_heap(const struct xs_device *dev, const struct xs_pool *pool,
+                      const struct xs_heap *heap, struct xseg_stats *out)
 {
     for (uint32_t index = 0; index < heap->trees; index++) {
         struct xs_tree_node *node = xs_bins_first(&heap->free[index]);
         for (; node; node = xs_bins_next(&heap->free[index], node)) {
             const struct xs_block *block = xs_block_of_node(node);
-            out->largest_free_bytes = xs_max(out->largest_free_bytes, xs_block_bytes(block));
-            if (heap == &dev->expandable)
+            if (xs_pool_is_default(pool))
+                out->largest_free_bytes = xs_max(out->largest_free_bytes, xs_block_bytes(block));
+            if (pool->held)
+                out->frag_pool_bytes += xs_block_bytes(block);
+            else if (heap == &pool->expandable)
                 read_expandable_block(dev, block, out);
             else
                 read_classic_block(dev, block, out);
@@ -387,15 +411,18 @@ static void read_heap(const struct xs_device *dev, const struct xs_heap *heap,
  * it counts as free. */
 static void read_fragmentation(const struct xs_device *dev, struct xseg_stats *out)
 {
-    read_heap(dev, &dev->expandable, out);
-    for (unsigned i = 0; i < XS_CLASSIC_COUNT; i++)
-        read_heap(dev, &dev->classic[i], out);
+    XS_LIST_FOR_EACH(link, &dev->pools) {
+        const struct xs_pool *pool = xs_pool_of_link(link);
+        read_heap(dev, pool, &pool->expandable, out);
+        for (unsigned i = 0; i < XS_CLASSIC_COUNT; i++)
+            read_heap(dev, pool, &pool->classic[i], out);
+    }
     out->frag_idle_bytes = dev->extents.idle_bytes;
     out->frag_waiting_bytes = out->active_bytes.current - out->allocated_bytes.current;
     out->frag_cache_bytes = dev->out_bytes - out->active_bytes.current;
     size_t explained = out->frag_cache_bytes + out->frag_free_bytes + out->frag_idle_bytes +
                        out->frag_pinned_bytes + out->frag_split_bytes + out->frag_stream_bytes +
-                       out->frag_waiting_bytes;
+                       out->frag_pool_bytes + out->frag_waiting_bytes;
     out->frag_free_bytes += out->reserved_bytes.current - out->allocated_bytes.current - explained;
 }
 

@@ -14,6 +14,7 @@
 #include "base/lock.h"
 #include "base/meta.h"
 #include "cache/cache.h"
+#include "core/pool.h"
 #include "driver/caps.h"
 #include "driver/context.h"
 #include "heap/heap.h"
@@ -22,9 +23,6 @@
 #include "vmm/extent.h"
 #include "vmm/fence.h"
 #include "vmm/stream.h"
-
-/* Classic heaps: by block size as PyTorch has it, and one for backend:cudaMalloc, which caches nothing. */
-enum { XS_CLASSIC_SMALL, XS_CLASSIC_LARGE, XS_CLASSIC_UNCACHED, XS_CLASSIC_COUNT };
 
 struct xs_device {
     /* Set when the device is opened, never changed. */
@@ -54,8 +52,12 @@ struct xs_device {
     struct xs_streams streams;
     struct xs_extents extents;
     struct xs_slab records; /* blocks of all heaps */
-    struct xs_heap expandable;
-    struct xs_heap classic[XS_CLASSIC_COUNT];
+    struct xs_pool main;    /* the default pool */
+    struct xs_list pools;   /* it and the private ones, by index */
+    struct xs_list routes;  /* see core/route.h */
+    struct xs_slab pool_records;
+    struct xs_slab route_records;
+    uint64_t pools_made;
     struct xs_list waiting; /* WAITING blocks, oldest first */
     struct xs_slab uses;    /* struct xs_use */
     size_t out_bytes;       /* of LIVE, CACHED and WAITING blocks: what no heap holds */

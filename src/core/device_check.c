@@ -10,6 +10,7 @@
 #include "cache/depot.h"
 #include "core/account.h"
 #include "core/caches.h"
+#include "core/route.h"
 
 struct census {
     struct xs_device *dev;
@@ -154,12 +155,38 @@ static bool count_heap(struct census *c, const struct xs_heap *heap)
     return true;
 }
 
-static bool count_heaps(struct census *c)
+static bool count_heaps_of(struct census *c, const struct xs_pool *pool)
 {
     for (unsigned i = 0; i < XS_CLASSIC_COUNT; i++)
-        if (!count_heap(c, &c->dev->classic[i]))
+        if (!count_heap(c, &pool->classic[i]))
             return false;
-    return count_heap(c, &c->dev->expandable);
+    return count_heap(c, &pool->expandable);
+}
+
+/* D13 */
+static bool check_pool(struct census *c, const struct xs_pool *pool, uint32_t least)
+{
+    if (pool->index < least || pool->expandable.pool != pool->index ||
+        xs_pool_is_default(pool) != (pool == &c->dev->main))
+        return BROKEN(c, "D13: pool %u is out of order, or its heaps are not its own", pool->index);
+    if (pool->held && !pool->id)
+        return BROKEN(c, "D13: pool %u is held by nobody", pool->index);
+    return !c->quiet ||
+           same(c, "D13: users of a pool", pool->users, xs_routes_of_pool(c->dev, pool));
+}
+
+static bool count_heaps(struct census *c)
+{
+    uint32_t least = 0;
+    XS_LIST_FOR_EACH(link, &c->dev->pools) {
+        const struct xs_pool *pool = xs_pool_of_link(link);
+        if (!check_pool(c, pool, least))
+            return false;
+        least = pool->index + 1;
+        if (!count_heaps_of(c, pool))
+            return false;
+    }
+    return true;
 }
 
 /* ---- extents -------------------------------------------------------------------------------- */
@@ -237,8 +264,9 @@ static bool check_stream(struct census *c, struct xs_stream *s, unsigned bucket)
         return BROKEN(c, "D7: stream %u is in bucket %u", s->index, bucket);
     if (s->last_stamp > epoch || atomic_load(&s->passed) >= epoch)
         return BROKEN(c, "D6: stream %u is ahead of the epoch", s->index);
-    return s->refs == c->refs[s->index] || (!c->quiet && s->refs > c->refs[s->index]) ||
-           same(c, "D7: references to a stream", s->refs, c->refs[s->index]);
+    size_t refs = c->refs[s->index] + xs_routes_of_stream(c->dev, s);
+    return s->refs == refs || (!c->quiet && s->refs > refs) ||
+           same(c, "D7: references to a stream", s->refs, refs);
 }
 
 /* D6, D7 */
@@ -278,7 +306,7 @@ static bool check_chain(struct census *c, const struct xs_block *block, uint64_t
     size_t n = 0;
     for (; block && n <= count; block = block->next_cached, n++) {
         if (xs_block_state_of(block) != XS_BLOCK_CACHED || block->key != key ||
-            key != xs_cache_key(xs_block_bytes(block), block->stream->index))
+            key != xs_cache_key_of(block))
             return broken_block(c, "D12", block, "is in a cache under another key or state");
         if (block->stamp > xs_fence_stamp(&c->dev->fences))
             return broken_block(c, "D12", block, "has a stamp ahead of the epoch");

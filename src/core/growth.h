@@ -22,6 +22,7 @@
 
 struct xs_growth {
     struct xs_device *dev;
+    struct xs_heap *heap; /* the one that grows */
     struct xs_stream *stream;
     size_t bytes; /* rounded request */
 
@@ -46,8 +47,7 @@ struct xs_growth {
  * Plans. On error nothing has changed. OUT_OF_MEMORY: the limit leaves no room.
  * NOT_SUPPORTED: no segment has a window that large; add one.
  */
-enum xseg_result xs_growth_plan(struct xs_growth *growth, struct xs_device *dev, size_t bytes,
-                                struct xs_stream *stream);
+enum xseg_result xs_growth_plan(struct xs_growth *growth, const struct xs_request *request);
 /* Takes a plan back. Under HEAP. */
 void xs_growth_cancel(struct xs_growth *growth);
 /* Carries the plan out and hands the block out; on error all is as before the plan. Not under HEAP. */

@@ -21,7 +21,7 @@ static bool is_unmapped(const struct xs_block *block)
 /* Takes the window's pieces out of the heap: free parts to the byte, holes by whole granules. */
 static void take_window(struct xs_growth *g, const struct xs_place *place)
 {
-    struct xs_heap *heap = &g->dev->expandable;
+    struct xs_heap *heap = g->heap;
     xs_cu_ptr end = place->va + g->bytes;
     struct xs_block *block = place->first;
     g->va = place->va;
@@ -45,12 +45,12 @@ static void take_window(struct xs_growth *g, const struct xs_place *place)
     }
 }
 
-static void put_back(struct xs_heap *heap, struct xs_block *block)
+static void put_back(struct xs_block *block)
 {
     if (is_unmapped(block))
-        xs_heap_put_hole(heap, block);
+        xs_heap_put_hole(block->heap, block);
     else
-        xs_heap_put(heap, block, block->stream, block->stamp);
+        xs_heap_put(block->heap, block, block->stream, block->stamp);
 }
 
 /* A piece that is put back may join its left neighbour, never one that is still BUSY. */
@@ -58,7 +58,7 @@ static void put_window_back(struct xs_growth *g)
 {
     for (struct xs_block *block = g->first, *next; block; block = next) {
         next = block == g->last ? NULL : xs_block_next(block);
-        put_back(&g->dev->expandable, block);
+        put_back(block);
     }
 }
 
@@ -67,9 +67,11 @@ static bool is_hole(const struct xs_block *block)
     return block && xs_block_state_of(block) == XS_BLOCK_HOLE;
 }
 
-/* How far a part can be enlarged into the hole it was cut from. */
+/* How far a part can be enlarged into the hole it was cut from. Blocks that are never joined share no extent. */
 static size_t room_beside(const struct part *part)
 {
+    if (part->block->heap->whole)
+        return 0;
     const struct xs_block *rest =
         part->leftwards ? xs_block_prev(part->block) : xs_block_next(part->block);
     return is_hole(rest) ? xs_block_bytes(rest) : 0;
@@ -78,7 +80,7 @@ static size_t room_beside(const struct part *part)
 /* Enlarges a part, so that an extent larger than what is missing fits. */
 static void enlarge(struct xs_growth *g, struct part *part, size_t bytes)
 {
-    struct xs_heap *heap = &g->dev->expandable;
+    struct xs_heap *heap = g->heap;
     struct xs_block *rest, *more;
     if (!part->leftwards) {
         rest = xs_block_next(part->block);
@@ -208,7 +210,7 @@ static bool use_trade(struct xs_growth *g, struct part *part, size_t missing, si
     if (!largest || largest->bytes * TRADE_RATIO > bytes || g->movable.bytes < bytes)
         return false;
     size_t most_steps = bytes / dev->caps.granule + 1; /* and the one of the new extent */
-    if (!xs_heap_reserve(&dev->expandable, most_steps * RECORDS_A_STEP))
+    if (!xs_heap_reserve(g->heap, most_steps * RECORDS_A_STEP))
         return false;
     struct xs_extent *e = xs_extent_new(&dev->extents, bytes);
     if (!e)
@@ -264,7 +266,7 @@ static enum xseg_result use_fresh(struct xs_growth *g, struct part *part, size_t
 static enum xseg_result fill_part(struct xs_growth *g, struct part *part)
 {
     while (part->filled < xs_block_bytes(part->block)) {
-        if (!xs_heap_reserve(&g->dev->expandable, RECORDS_A_STEP))
+        if (!xs_heap_reserve(g->heap, RECORDS_A_STEP))
             return xs_fail(XSEG_ERROR_HOST_MEMORY, "no host memory for block records");
         size_t missing = xs_block_bytes(part->block) - part->filled, room = room_beside(part);
         if (use_idle(g, part, missing, room) || use_trade(g, part, missing, room) ||
@@ -294,13 +296,13 @@ static enum xseg_result fill_window(struct xs_growth *g)
 
 /* ---- plan and cancel ------------------------------------------------------------------------ */
 
-static void begin(struct xs_growth *g, struct xs_device *dev, size_t bytes,
-                  struct xs_stream *stream)
+static void begin(struct xs_growth *g, const struct xs_request *request)
 {
     memset(g, 0, sizeof(*g));
-    g->dev = dev;
-    g->stream = stream;
-    g->bytes = bytes;
+    g->dev = request->dev;
+    g->heap = &request->pool->expandable;
+    g->stream = request->stream;
+    g->bytes = request->bytes;
     xs_list_init(&g->moved);
     xs_list_init(&g->idle);
     xs_list_init(&g->fresh);
@@ -311,11 +313,11 @@ static void begin(struct xs_growth *g, struct xs_device *dev, size_t bytes,
     xs_movable_init(&g->movable);
 }
 
-static void put_extents_back(struct xs_device *dev, struct xs_list *list)
+static void put_extents_back(struct xs_list *list)
 {
     XS_LIST_FOR_EACH_SAFE(link, list) {
         xs_list_remove(link);
-        put_back(&dev->expandable, XS_CONTAINER_OF(link, struct xs_extent, link)->block);
+        put_back(XS_CONTAINER_OF(link, struct xs_extent, link)->block);
     }
 }
 
@@ -323,8 +325,8 @@ void xs_growth_cancel(struct xs_growth *g)
 {
     struct xs_device *dev = g->dev;
     xs_assert_held(&dev->lock);
-    put_extents_back(dev, &g->moved);
-    put_extents_back(dev, &g->traded);
+    put_extents_back(&g->moved);
+    put_extents_back(&g->traded);
     XS_LIST_FOR_EACH_SAFE(link, &g->idle) {
         xs_list_remove(link);
         xs_extent_put_idle(&dev->extents, XS_CONTAINER_OF(link, struct xs_extent, link));
@@ -336,12 +338,11 @@ void xs_growth_cancel(struct xs_growth *g)
 
 static enum xseg_result plan_at(struct xs_growth *g, const struct xs_place *place)
 {
-    struct xs_device *dev = g->dev;
     size_t most_pieces = 0; /* a carve makes up to two more of each */
     for (const struct xs_block *b = place->first; b && xs_block_va(b) < place->va + g->bytes;
          b = xs_block_next(b))
         most_pieces++;
-    if (!xs_heap_reserve(&dev->expandable, 2 * most_pieces))
+    if (!xs_heap_reserve(g->heap, 2 * most_pieces))
         return xs_fail(XSEG_ERROR_HOST_MEMORY, "no host memory for block records");
     g->new_bytes = place->new_bytes;
     take_window(g, place);
@@ -354,20 +355,20 @@ static enum xseg_result plan_at(struct xs_growth *g, const struct xs_place *plac
 
 /* The cheapest place first. A hole there may be too narrow for the extents that there are; where no new one may
  * be created either, the tail of a segment takes any. */
-enum xseg_result xs_growth_plan(struct xs_growth *g, struct xs_device *dev, size_t bytes,
-                                struct xs_stream *stream)
+enum xseg_result xs_growth_plan(struct xs_growth *g, const struct xs_request *request)
 {
-    xs_assert_held(&dev->lock);
+    const struct xs_fences *fences = &request->dev->fences;
+    xs_assert_held(&request->dev->lock);
     struct xs_place place;
-    size_t align = xs_class_alignment(bytes, dev->caps.granule);
-    begin(g, dev, bytes, stream);
-    if (!xs_place_find(&dev->expandable, &dev->fences, bytes, align, stream, &place))
+    size_t align = xs_class_alignment(request->bytes, request->dev->caps.granule);
+    begin(g, request);
+    if (!xs_place_find(g->heap, fences, g->bytes, align, g->stream, &place))
         return XSEG_ERROR_NOT_SUPPORTED;
     enum xseg_result e = plan_at(g, &place);
     if (e != XSEG_ERROR_OUT_OF_MEMORY)
         return e;
-    begin(g, dev, bytes, stream);
-    if (!xs_place_find_at_tail(&dev->expandable, &dev->fences, bytes, align, stream, &place))
+    begin(g, request);
+    if (!xs_place_find_at_tail(g->heap, fences, g->bytes, align, g->stream, &place))
         return e;
     return plan_at(g, &place);
 }

@@ -186,17 +186,17 @@ restore_moved:
 /* ---- publication ---------------------------------------------------------------------------- */
 
 /* Under HEAP: the extent is no longer where it was. */
-static void leave_place(struct xs_device *dev, struct xs_extent *e)
+static void leave_place(struct xs_extent *e)
 {
     xs_list_remove(&e->link);
     xs_segment_detach(e->block->segment, e);
-    xs_heap_put_hole(&dev->expandable, e->block);
+    xs_heap_put_hole(e->block->heap, e->block);
 }
 
 /* Under HEAP: the driver has it no more. */
 static void forget_extent(struct xs_device *dev, struct xs_extent *e)
 {
-    leave_place(dev, e);
+    leave_place(e);
     xs_account_release(dev, e->bytes);
     xs_gauge_sub(&dev->stats.now.extents, 1);
     xs_extent_delete(&dev->extents, e);
@@ -217,7 +217,7 @@ static void attach_targets(struct xs_growth *g)
     XS_LIST_FOR_EACH_SAFE(link, &g->idle)
         attach(segment, extent_of(link));
     XS_LIST_FOR_EACH_SAFE(link, &g->moved) {
-        leave_place(dev, extent_of(link));
+        leave_place(extent_of(link));
         attach(segment, extent_of(link));
         dev->stats.now.extents_moved++;
     }
@@ -235,7 +235,7 @@ static struct xs_block *join_window(struct xs_growth *g)
     while (!whole) {
         struct xs_block *next = xs_block_next(block);
         whole = next == g->last;
-        xs_heap_join_busy(&g->dev->expandable, block, next);
+        xs_heap_join_busy(g->heap, block, next);
     }
     return block;
 }
@@ -244,7 +244,7 @@ static struct xs_block *join_window(struct xs_growth *g)
  * memory for the cuts, the caller gets all of it. */
 static struct xs_block *finish_window(struct xs_growth *g)
 {
-    struct xs_heap *heap = &g->dev->expandable;
+    struct xs_heap *heap = g->heap;
     struct xs_block *block = join_window(g), *left = NULL, *right = NULL;
     bool can_cut = xs_heap_reserve(heap, 2);
     if (can_cut && xs_block_end(block) > g->va + g->bytes)
@@ -278,7 +278,7 @@ static void drop_lost(struct xs_device *dev, struct xs_list *list)
         if (e->target == LOST_MEMORY) {
             forget_extent(dev, e);
         } else if (e->target == LOST_PLACE) {
-            leave_place(dev, e);
+            leave_place(e);
             xs_extent_put_idle(&dev->extents, e);
         } else if (e->target == LOST_ACCESS) {
             xs_list_remove(link);
@@ -314,12 +314,12 @@ static struct xs_block *block_at(struct xs_segment *segment, xs_cu_ptr va)
 /* The holes that stuck extents lie in are back: each extent becomes a BUSY block of its own there. */
 static void attach_stuck(struct xs_growth *g, struct xs_segment *segment)
 {
-    struct xs_heap *heap = &g->dev->expandable;
+    struct xs_heap *heap = g->heap;
     XS_LIST_FOR_EACH(link, &g->stuck) {
         struct xs_extent *e = extent_of(link);
         if (e->va) {
             xs_segment_detach(e->block->segment, e);
-            xs_heap_put_hole(heap, e->block);
+            xs_heap_put_hole(e->block->heap, e->block);
         }
         e->block = block_at(segment, e->target);
         if (xs_heap_reserve(heap, 2))
@@ -338,7 +338,7 @@ static void open_stuck(struct xs_growth *g)
         if (xs_segment_open(&dev->caps, e->va, e->bytes))
             continue;
         xs_lock_acquire(&dev->lock);
-        xs_heap_put(&dev->expandable, e->block, NULL, 0);
+        xs_heap_put(e->block->heap, e->block, NULL, 0);
         xs_lock_release(&dev->lock);
     }
 }

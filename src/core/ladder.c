@@ -27,16 +27,26 @@ struct climb {
 
 /* ---- fences --------------------------------------------------------------------------------- */
 
+/* Whether there are free blocks of other streams than the request's. */
+static bool has_others(const struct climb *c, const struct xs_heap *heap)
+{
+    for (uint32_t index = 1; index < heap->trees; index++)
+        if (heap->free[index].count && index != c->request->stream->index)
+            return true;
+    return false;
+}
+
 static bool others_hold_memory_locked(const struct climb *c)
 {
     if (!xs_list_is_empty(&c->dev->waiting))
         return true;
-    struct xs_heap *heaps[] = {&c->dev->expandable, &c->dev->classic[XS_CLASSIC_SMALL],
-                               &c->dev->classic[XS_CLASSIC_LARGE]};
-    for (unsigned i = 0; i < XS_COUNT_OF(heaps); i++)
-        for (uint32_t index = 1; index < heaps[i]->trees; index++)
-            if (heaps[i]->free[index].count && index != c->request->stream->index)
-                return true;
+    XS_LIST_FOR_EACH(link, &c->dev->pools) {
+        struct xs_pool *pool = xs_pool_of_link(link);
+        if (xs_pool_serves(pool, c->request->pool) &&
+            (has_others(c, &pool->expandable) || has_others(c, &pool->classic[XS_CLASSIC_SMALL]) ||
+             has_others(c, &pool->classic[XS_CLASSIC_LARGE])))
+            return true;
+    }
     return false;
 }
 
@@ -118,6 +128,9 @@ static bool wait_for_fence(struct climb *c)
 
 /* ---- growing -------------------------------------------------------------------------------- */
 
+/* There may be a pool for each of many graphs: they take less address space, and more often. */
+#define POOL_SHARE 32
+
 static enum xseg_result add_segment(struct climb *c)
 {
     struct xs_device *dev = c->dev;
@@ -126,15 +139,19 @@ static enum xseg_result add_segment(struct climb *c)
     size_t want = xs_policy_va_reserve(&dev->policy, dev->caps.total_bytes);
     if (!want)
         want = xs_device_default_reserve(dev);
+    if (!xs_pool_is_default(c->request->pool))
+        want = xs_max(want / POOL_SHARE, c->request->bytes);
+    xs_trim_dead_pools(dev);
+    struct xs_heap *heap = &c->request->pool->expandable;
     struct xs_segment *segment;
     enum xseg_result e = xs_segment_reserve(&dev->caps, want, c->request->bytes, &segment);
     c->no_address = e == XSEG_ERROR_OUT_OF_MEMORY;
     if (e)
         return e;
     xs_lock_acquire(&dev->lock);
-    bool ok = xs_heap_reserve(&dev->expandable, 1);
+    bool ok = xs_heap_reserve(heap, 1);
     if (ok) {
-        xs_heap_add_segment(&dev->expandable, segment, XS_BLOCK_HOLE);
+        xs_heap_add_segment(heap, segment, XS_BLOCK_HOLE);
         xs_gauge_add(&dev->stats.now.segments, 1);
         dev->stats.now.address_bytes += segment->bytes;
     }
@@ -180,7 +197,7 @@ static enum xseg_result grow_once(struct climb *c, bool patient, bool *wait)
     struct xs_device *dev = c->dev;
     struct xs_growth growth;
     xs_lock_acquire(&dev->lock);
-    enum xseg_result e = xs_growth_plan(&growth, dev, c->request->bytes, c->request->stream);
+    enum xseg_result e = xs_growth_plan(&growth, c->request);
     *wait = !e && patient && !c->capturing && should_wait(&growth);
     if (*wait)
         xs_growth_cancel(&growth);
@@ -245,9 +262,14 @@ static void adopt(struct climb *c, uint64_t epoch)
     uint64_t stamp = xs_fence_stamp(&dev->fences);
     stream->last_stamp = stamp;
     xs_waiting_adopt(dev, stream, epoch);
-    xs_heap_adopt(&dev->expandable, stream, epoch, stamp);
-    for (unsigned i = 0; i < XS_CLASSIC_COUNT; i++)
-        xs_heap_adopt(&dev->classic[i], stream, epoch, stamp);
+    XS_LIST_FOR_EACH(link, &dev->pools) {
+        struct xs_pool *pool = xs_pool_of_link(link);
+        if (!xs_pool_serves(pool, c->request->pool))
+            continue;
+        xs_heap_adopt(&pool->expandable, stream, epoch, stamp);
+        for (unsigned i = 0; i < XS_CLASSIC_COUNT; i++)
+            xs_heap_adopt(&pool->classic[i], stream, epoch, stamp);
+    }
     xs_lock_release(&dev->lock);
 }
 
@@ -278,6 +300,24 @@ static enum xseg_result rung_wait(struct climb *c)
             count(c, &c->dev->stats.now.rung_wait);
     }
     return e;
+}
+
+/* Pools that were made for it lend their free blocks to the default one. */
+static enum xseg_result rung_pools(struct climb *c)
+{
+    struct xs_device *dev = c->dev;
+    struct xs_request request = *c->request;
+    if (!xs_pool_is_default(request.pool))
+        return XSEG_OK;
+    for (struct xs_pool *pool = NULL; (pool = xs_pool_next(dev, pool));) {
+        request.pool = pool;
+        if (!pool->use_on_oom ||
+            !(c->block = xs_alloc_best_fit(&request, &dev->stats.now.rung_pools)))
+            continue;
+        xs_pool_let_go(dev, pool);
+        break;
+    }
+    return XSEG_OK;
 }
 
 /* Grows again if giving back has changed anything. */
@@ -352,8 +392,8 @@ static enum xseg_result out_of_memory(struct climb *c)
 
 enum xseg_result xs_ladder_climb(const struct xs_request *request, struct xs_block **block)
 {
-    static enum xseg_result (*const rungs[])(struct climb *) = {rung_poll, rung_grow, rung_borrow,
-                                                                rung_wait, rung_release};
+    static enum xseg_result (*const rungs[])(struct climb *) = {
+        rung_poll, rung_grow, rung_borrow, rung_wait, rung_pools, rung_release};
     struct xs_device *dev = request->dev;
     struct climb c = {.request = request, .dev = dev};
     struct xs_context_scope scope;

@@ -8,6 +8,7 @@
  *   grow      map idle extents, move them, create new ones (core/growth.h); classic: a new segment
  *   borrow    make the stream wait, on the GPU, for what other streams have freed, and take that
  *   wait      for the oldest fence, then look and grow again
+ *   pools     take a free block of a pool that lends them (use_on_oom)
  *   release   give back what is cached elsewhere, where it helps, then grow again
  *
  * Then it is out of memory, and the error text says of what and why.

@@ -51,9 +51,8 @@ size_t xs_movable_bytes_in(const struct xs_block *block)
 }
 
 /* From small blocks to large ones: what serves least is taken apart first. */
-void xs_movable_gather(struct xs_movable *movable, struct xs_device *dev)
+static void gather_heap(struct xs_movable *movable, struct xs_device *dev, struct xs_heap *heap)
 {
-    struct xs_heap *heap = &dev->expandable;
     for (uint32_t index = 0; index < heap->trees; index++) {
         struct xs_tree_node *node = xs_bins_at_least(&heap->free[index], dev->caps.granule, 0);
         for (; node; node = xs_bins_next(&heap->free[index], node)) {
@@ -61,6 +60,13 @@ void xs_movable_gather(struct xs_movable *movable, struct xs_device *dev)
             add_block(movable, block, xs_block_has_passed(block, &dev->fences));
         }
     }
+}
+
+void xs_movable_gather(struct xs_movable *movable, struct xs_device *dev)
+{
+    XS_LIST_FOR_EACH(link, &dev->pools)
+        if (!xs_pool_of_link(link)->held)
+            gather_heap(movable, dev, &xs_pool_of_link(link)->expandable);
 }
 
 void xs_movable_end(struct xs_movable *movable)

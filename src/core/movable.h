@@ -1,6 +1,6 @@
 /*
- * Extents that lie wholly inside free blocks of the expandable heap: what can be unmapped without
- * touching anything live. Found anew for each growth or trim, under HEAP throughout.
+ * Extents that lie wholly inside free blocks of expandable heaps, but for those of pools that are held: what can be
+ * unmapped without touching anything live. Found anew for each growth or trim, under HEAP throughout.
  */
 #ifndef XS_CORE_MOVABLE_H
 #define XS_CORE_MOVABLE_H

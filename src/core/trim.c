@@ -18,17 +18,17 @@ static struct xs_extent *take_next(struct xs_device *dev, struct xs_movable *mov
         return e;
     }
     e = xs_movable_largest(movable, SIZE_MAX);
-    if (!e || !xs_heap_reserve(&dev->expandable, 2))
+    if (!e || !xs_heap_reserve(&dev->main.expandable, 2))
         return NULL;
     xs_movable_take(movable, e);
     return e;
 }
 
 /* Under HEAP: the driver has unmapped it. */
-static void forget_place(struct xs_device *dev, struct xs_extent *e)
+static void forget_place(struct xs_extent *e)
 {
     xs_segment_detach(e->block->segment, e);
-    xs_heap_put_hole(&dev->expandable, e->block);
+    xs_heap_put_hole(e->block->heap, e->block);
 }
 
 /* One extent back to the driver. Refused: it is where it was, or idle. */
@@ -38,10 +38,10 @@ static enum xseg_result release_extent(struct xs_device *dev, struct xs_extent *
     xs_cu_result code = unmap ? unmap : xs_cu_mem_release(e->mem);
     xs_lock_acquire(&dev->lock);
     if (unmap) {
-        xs_heap_put(&dev->expandable, e->block, e->block->stream, e->block->stamp);
+        xs_heap_put(e->block->heap, e->block, e->block->stream, e->block->stamp);
     } else {
         if (mapped)
-            forget_place(dev, e);
+            forget_place(e);
         if (code) {
             xs_extent_put_idle(&dev->extents, e);
         } else {
@@ -86,7 +86,7 @@ static void take_batch(struct xs_device *dev, size_t keep, struct batch *batch)
 static void put_back(struct xs_device *dev, struct xs_extent *e, bool mapped)
 {
     if (mapped)
-        xs_heap_put(&dev->expandable, e->block, e->block->stream, e->block->stamp);
+        xs_heap_put(e->block->heap, e->block, e->block->stream, e->block->stamp);
     else
         xs_extent_put_idle(&dev->extents, e);
 }
@@ -118,14 +118,14 @@ static enum xseg_result trim_extents(struct xs_device *dev, size_t keep)
 
 /* ---- address ranges ------------------------------------------------------------------------- */
 
-static struct xs_segment *take_empty_segment(struct xs_device *dev)
+static struct xs_segment *take_empty_segment_of(struct xs_device *dev, struct xs_heap *heap)
 {
-    XS_LIST_FOR_EACH(link, &dev->expandable.segments) {
+    XS_LIST_FOR_EACH(link, &heap->segments) {
         struct xs_segment *segment = XS_CONTAINER_OF(link, struct xs_segment, link);
         struct xs_block *block = xs_block_of_place(segment->blocks.next);
         if (xs_block_state_of(block) != XS_BLOCK_HOLE || !xs_block_is_whole_segment(block))
             continue;
-        xs_heap_remove_segment(&dev->expandable, block);
+        xs_heap_remove_segment(heap, block);
         xs_gauge_sub(&dev->stats.now.segments, 1);
         dev->stats.now.address_bytes -= segment->bytes;
         return segment;
@@ -133,16 +133,37 @@ static struct xs_segment *take_empty_segment(struct xs_device *dev)
     return NULL;
 }
 
-static void trim_segments(struct xs_device *dev)
+static bool is_released(const struct xs_pool *pool)
+{
+    return !pool->held;
+}
+
+static struct xs_segment *take_empty_segment(struct xs_device *dev,
+                                             bool (*of)(const struct xs_pool *pool))
+{
+    struct xs_segment *segment = NULL;
+    XS_LIST_FOR_EACH(link, &dev->pools)
+        if (!segment && of(xs_pool_of_link(link)))
+            segment = take_empty_segment_of(dev, &xs_pool_of_link(link)->expandable);
+    return segment;
+}
+
+static void trim_segments(struct xs_device *dev, bool (*of)(const struct xs_pool *pool))
 {
     struct xs_segment *segment;
     do {
         xs_lock_acquire(&dev->lock);
-        segment = take_empty_segment(dev);
+        segment = take_empty_segment(dev, of);
         xs_lock_release(&dev->lock);
         if (segment)
             xs_segment_unreserve(segment);
     } while (segment);
+    xs_pools_collect(dev);
+}
+
+void xs_trim_dead_pools(struct xs_device *dev)
+{
+    trim_segments(dev, xs_pool_is_dead);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------ */
@@ -157,7 +178,7 @@ static enum xseg_result trim_in_context(struct xs_device *dev, size_t keep)
     if (!e)
         e = xs_classic_release(dev, keep);
     if (!e && keep == 0)
-        trim_segments(dev);
+        trim_segments(dev, is_released);
     return e;
 }
 

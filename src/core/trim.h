@@ -15,4 +15,7 @@ enum xseg_result xs_trim(struct xs_device *dev, size_t keep);
  * heap caches. Under GROWTH with the context current. */
 enum xseg_result xs_trim_for_request(struct xs_device *dev, bool expandable);
 
+/* Address space of pools that were destroyed and hold nothing any more. Under GROWTH with the context current. */
+void xs_trim_dead_pools(struct xs_device *dev);
+
 #endif

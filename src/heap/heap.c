@@ -121,6 +121,8 @@ static bool can_join_free(const struct xs_block *a, const struct xs_block *b)
 static struct xs_block *coalesce_free(struct xs_heap *heap, struct xs_block *block)
 {
     xs_block_set_state(block, XS_BLOCK_FREE);
+    if (heap->whole)
+        return block;
     struct xs_block *prev = xs_block_prev(block), *next = xs_block_next(block);
     if (can_join_free(block, next)) {
         remove_free(heap, next);

@@ -26,6 +26,8 @@ struct xs_heap {
     uint32_t trees;       /* indexes in use: [0, trees) */
     size_t free_bytes;
     uint32_t searches; /* classic: the clock of garbage collection */
+    uint32_t pool;     /* for those above: the index of the pool it is of */
+    bool whole;        /* blocks are whole granules, and neither cut nor joined */
 };
 
 /* False: no host memory. */

@@ -82,7 +82,8 @@ static bool check_neighbour(struct check *c, const struct xs_block *block)
         return true;
     if (xs_block_state_of(block) == XS_BLOCK_HOLE)
         return broken_block(c, "H4", block, "the next one is a hole too");
-    bool joinable = block->stream == next->stream || !block->stream || !next->stream;
+    bool joinable =
+        !c->heap->whole && (block->stream == next->stream || !block->stream || !next->stream);
     return xs_block_state_of(block) != XS_BLOCK_FREE || !joinable ||
            broken_block(c, "H3", block, "could be joined with the next one");
 }
@@ -200,6 +201,18 @@ static bool check_backing(struct check *c, const struct xs_block *block)
     return hole ? check_unbacked(c, block) : check_backed(c, block);
 }
 
+/* H12: where blocks are never joined, an extent in two of them could never go. */
+static bool check_whole(struct check *c, const struct xs_block *block)
+{
+    const struct xs_segment *segment = block->segment;
+    if (!c->heap->whole || !segment->extent_at || xs_block_state_of(block) == XS_BLOCK_HOLE)
+        return true;
+    const struct xs_extent *first = xs_segment_extent_at(segment, xs_block_va(block));
+    const struct xs_extent *last = xs_segment_extent_at(segment, xs_block_end(block) - 1);
+    return (first->va == xs_block_va(block) && last->va + last->bytes == xs_block_end(block)) ||
+           broken_block(c, "H12", block, "is not whole extents");
+}
+
 /* ---- the walks ------------------------------------------------------------------------------ */
 
 static bool check_block(struct check *c, const struct xs_block *block,
@@ -207,7 +220,7 @@ static bool check_block(struct check *c, const struct xs_block *block,
 {
     return check_owner(c, block, segment) && check_tiling(c, block, expected_va) &&
            check_neighbour(c, block) && check_stream(c, block) && check_state(c, block) &&
-           check_backing(c, block);
+           check_backing(c, block) && check_whole(c, block);
 }
 
 static bool check_segment(struct check *c, const struct xs_segment *segment)

@@ -1,5 +1,5 @@
 /*
- * Proves a heap: the invariants H1 to H11 of docs/invariants.md, one function each.
+ * Proves a heap: the invariants H1 to H12 of docs/invariants.md, one function each.
  *
  * Never aborts: the caller decides. For tests, in every build; about 100 ns a block. Records that are so
  * broken that they cannot be walked (a wild pointer) are beyond it.

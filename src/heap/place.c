@@ -6,6 +6,7 @@ struct request {
     const struct xs_stream *stream;
     size_t bytes;
     size_t align;
+    bool holes_only; /* blocks of the heap are not cut or joined */
 };
 
 static bool is_usable(const struct request *request, const struct xs_block *block)
@@ -14,7 +15,7 @@ static bool is_usable(const struct request *request, const struct xs_block *bloc
         return false;
     if (xs_block_state_of(block) == XS_BLOCK_HOLE)
         return true;
-    return xs_block_state_of(block) == XS_BLOCK_FREE &&
+    return xs_block_state_of(block) == XS_BLOCK_FREE && !request->holes_only &&
            (block->stream == request->stream || xs_block_has_passed(block, request->fences));
 }
 
@@ -92,7 +93,7 @@ static void try_run(const struct request *request, struct xs_block *hole, struct
 bool xs_place_find(const struct xs_heap *heap, const struct xs_fences *fences, size_t bytes,
                    size_t align, const struct xs_stream *stream, struct xs_place *place)
 {
-    struct request request = {fences, stream, bytes, align};
+    struct request request = {fences, stream, bytes, align, heap->whole};
     place->first = NULL;
     XS_LIST_FOR_EACH(link, &heap->holes)
         try_run(&request, xs_block_of_link(link), place);
@@ -102,7 +103,7 @@ bool xs_place_find(const struct xs_heap *heap, const struct xs_fences *fences, s
 bool xs_place_find_at_tail(const struct xs_heap *heap, const struct xs_fences *fences, size_t bytes,
                            size_t align, const struct xs_stream *stream, struct xs_place *place)
 {
-    struct request request = {fences, stream, bytes, align};
+    struct request request = {fences, stream, bytes, align, heap->whole};
     place->first = NULL;
     XS_LIST_FOR_EACH(link, &heap->segments) {
         const struct xs_segment *segment = XS_CONTAINER_OF(link, const struct xs_segment, link);

@@ -131,3 +131,10 @@ void xs_streams_mark_capturing(struct xs_streams *streams, struct xs_stream *str
     stream->capturing = capturing;
     streams->capturing += capturing ? 1 : UINT32_MAX;
 }
+
+void xs_streams_forget_captures(struct xs_streams *streams)
+{
+    for (unsigned i = 0; i < XS_STREAM_BUCKETS && streams->capturing; i++)
+        for (struct xs_stream *s = streams->bucket[i]; s; s = s->next)
+            xs_streams_mark_capturing(streams, s, false);
+}

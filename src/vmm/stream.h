@@ -51,6 +51,8 @@ void xs_streams_init(struct xs_streams *streams);
 void xs_streams_destroy(struct xs_streams *streams);
 void xs_streams_mark_capturing(struct xs_streams *streams, struct xs_stream *stream,
                                bool capturing);
+/* No stream captures any more. */
+void xs_streams_forget_captures(struct xs_streams *streams);
 /* Whether a handle cannot come to mean another stream: the two special ones, and trusted ones. */
 bool xs_stream_is_trusted(const struct xs_stream *stream);
 /* Up to `max` streams whose handles are sure to be alive, being the legacy stream or vouched for, and that have

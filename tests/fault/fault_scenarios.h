@@ -7,6 +7,7 @@
 
 #include "../model/model_blocks.h"
 #include "driver/driver_fault.h"
+#include "xseg/pools.h"
 
 struct scenario {
     const char *name;
@@ -302,6 +303,55 @@ static enum xseg_result request_small_on_second(void)
     return request_on(64 * XS_KIB, second_stream);
 }
 
+/* ---- private pools ---------------------------------------------------------------------------- */
+
+static xseg_pool pool;
+
+/* A pool that is held has a free block and a live one; the default pool's free extents are all that it can get. */
+static void held_pool(void)
+{
+    void *p;
+    XT_OK(xseg_pool_create(0, 0, &pool));
+    XT_OK(xseg_pool_begin(pool));
+    hold(8 * XS_MIB);
+    p = hold(8 * XS_MIB);
+    XT_OK(xseg_pool_end(pool));
+    drop(p);
+    comb(4, 8 * XS_MIB, 2);
+    limit_to_reserved(0);
+}
+
+static enum xseg_result request_of_pool(void)
+{
+    void *p = NULL;
+    const enum xseg_result e = xseg_pool_malloc(&p, 12 * XS_MIB, pool, NULL);
+    XT_CHECK(!e == (p != NULL));
+    if (!e)
+        model_add(p, 12 * XS_MIB, 0);
+    return e;
+}
+
+/* The pool has gone but for a live block; its free extents are all that there is. */
+static void dead_pool(void)
+{
+    XT_OK(xseg_pool_create(0, 0, &pool));
+    XT_OK(xseg_pool_begin(pool));
+    comb(4, 8 * XS_MIB, 2);
+    XT_OK(xseg_pool_destroy(pool));
+    hold(2 * XS_MIB);
+    limit_to_reserved(0);
+}
+
+static enum xseg_result request_12_mib(void)
+{
+    return request_on(12 * XS_MIB, NULL);
+}
+
+static enum xseg_result make_pool(void)
+{
+    return xseg_pool_create(0, 0, &pool);
+}
+
 /* ---- all of them ------------------------------------------------------------------------------ */
 
 static void little_of_both_kinds(void)
@@ -390,6 +440,11 @@ static const struct scenario scenarios[] = {
      .releases = true},
     {.name = "wait for another stream", .set_up = two_streams, .act = request_on_second},
     {.name = "look at another stream", .set_up = two_streams, .act = request_small_on_second},
+    {.name = "first use, a pool", .set_up = nothing, .act = make_pool, .starts = true},
+    {.name = "grow a pool by moving", .set_up = held_pool, .act = request_of_pool},
+    {.name = "grow at a dead pool's cost", .set_up = dead_pool, .act = request_12_mib},
+    {.name = "empty cache beside a held pool", .set_up = held_pool, .act = empty, .releases = true},
+    {.name = "empty cache of a dead pool", .set_up = dead_pool, .act = empty, .releases = true},
     {.name = "shutdown", .set_up = little_of_both_kinds, .act = shut_down, .ends = true},
 };
 

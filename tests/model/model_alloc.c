@@ -12,6 +12,7 @@
 #include <inttypes.h>
 
 #include "model_blocks.h"
+#include "model_pools.h"
 #include "model_random.h"
 #include "model_streams.h"
 
@@ -70,6 +71,7 @@ static void check_all(void)
     run.most = xs_max(run.limit, s.reserved_bytes.current);
     run.peak_reserved = xs_max(run.peak_reserved, s.reserved_bytes.current);
     xt_check();
+    pools_check();
     streams_check_orders();
     if (run.caches)
         XT_EQUAL(xt_live().used_bytes, s.reserved_bytes.current);
@@ -134,7 +136,7 @@ static void step_alloc(void)
         step_free();
         return;
     }
-    void *p = xt_try(bytes, streams.handle[stream]);
+    void *p = pools_try(bytes, streams.handle[stream]);
     if (p) {
         given(p, bytes, stream);
         return;
@@ -241,6 +243,12 @@ static void step_info(void)
     check_all();
 }
 
+static void step_pools(void)
+{
+    pools_step();
+    check_all();
+}
+
 static void step_phase(void)
 {
     run.target = random_below(LIVE_BYTES);
@@ -253,7 +261,7 @@ static const struct {
 } kinds[] = {
     {800, step_use}, {300, step_advance}, {60, step_synchronize}, {10, step_empty},
     {10, step_trim}, {4, step_configure}, {6, step_limit},        {20, step_refused_free},
-    {4, step_info},  {5, step_phase},
+    {4, step_info},  {5, step_phase},     {6, step_pools},
 };
 
 static void step(void)
@@ -306,6 +314,8 @@ static void end(void)
     while (model.count)
         free_at(model.count - 1);
     check_all();
+    for (unsigned i = 0; i < MODEL_POOLS; i++)
+        pools_end(i);
     synchronize();
     XT_OK(xseg_empty_cache(0));
     check_all();

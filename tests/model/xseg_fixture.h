@@ -30,6 +30,7 @@
     X(stream_advance, size_t, (xs_cu_stream stream, size_t n))                                     \
     X(violations, size_t, (void))                                                                  \
     X(last_violation, const char *, (void))                                                        \
+    X(clear_violations, void, (void))                                                              \
     X(live, void, (struct xs_sim_live * out))                                                      \
     X(digest, uint64_t, (void))
 

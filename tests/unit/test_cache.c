@@ -76,10 +76,13 @@ static struct xs_cached_list take_all(struct xs_cache_counts *counts)
 static void key_holds_size_and_stream(void **state)
 {
     (void)state;
-    assert_int_equal(xs_cache_key_bytes(xs_cache_key(512, 4095)), 512);
-    assert_int_equal(xs_cache_key_bytes(xs_cache_key((size_t)1 << 60, 1)), (size_t)1 << 60);
-    assert_true(xs_cache_key(512, 4095) != xs_cache_key(1024, 0));
-    assert_true(xs_cache_key(512, 1) != xs_cache_key(512, 2));
+    const uint64_t last = xs_cache_lane(4095, 4095), first = xs_cache_lane(0, 1);
+    assert_int_equal(xs_cache_key_bytes(xs_cache_key(512, last)), 512);
+    assert_int_equal(xs_cache_key_bytes(xs_cache_key(XS_CACHE_LARGEST, last)), XS_CACHE_LARGEST);
+    assert_true(xs_cache_key(512, last) != xs_cache_key(1024, xs_cache_lane(0, 0)));
+    assert_true(xs_cache_key(512, first) != xs_cache_key(512, xs_cache_lane(0, 2)));
+    assert_true(xs_cache_key(512, first) != xs_cache_key(512, xs_cache_lane(1, 1)));
+    assert_true(xs_cache_key(512, xs_cache_lane(0, 512)) != xs_cache_key(512, xs_cache_lane(0, 0)));
 }
 
 static void last_in_is_first_out(void **state)

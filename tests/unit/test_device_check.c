@@ -7,6 +7,7 @@
 #include "core/caches.h"
 #include "core/device_check.h"
 #include "core/runtime.h"
+#include "xseg/pools.h"
 
 #define POINTERS 64
 
@@ -96,8 +97,9 @@ static int end(void **state)
 static void heaps_are_checked_too(void **state)
 {
     (void)state;
-    struct xs_heap *heaps[] = {&dev->expandable, &dev->classic[XS_CLASSIC_SMALL],
-                               &dev->classic[XS_CLASSIC_LARGE], &dev->classic[XS_CLASSIC_UNCACHED]};
+    struct xs_heap *heaps[] = {&dev->main.expandable, &dev->main.classic[XS_CLASSIC_SMALL],
+                               &dev->main.classic[XS_CLASSIC_LARGE],
+                               &dev->main.classic[XS_CLASSIC_UNCACHED]};
     for (size_t i = 0; i < XS_COUNT_OF(heaps); i++) {
         heaps[i]->free_bytes++;
         expect_broken("H7", heaps[i]->free_bytes--);
@@ -172,7 +174,7 @@ static void d5_live_blocks_and_no_others_are_in_the_address_map(void **state)
     struct xs_block *live = block_of(pointers[1]);
     xs_addr_map_remove(&dev->addresses, &live->addr);
     expect_broken("D5", xs_addr_map_insert(&dev->addresses, &live->addr, xs_block_va(live)));
-    struct xs_block *freed = xs_block_of_node(xs_bins_first(&dev->expandable.free[1]));
+    struct xs_block *freed = xs_block_of_node(xs_bins_first(&dev->main.expandable.free[1]));
     assert_non_null(freed);
     xs_addr_map_insert(&dev->addresses, &freed->addr, xs_block_va(freed));
     expect_broken("D5", xs_addr_map_remove(&dev->addresses, &freed->addr));
@@ -181,7 +183,7 @@ static void d5_live_blocks_and_no_others_are_in_the_address_map(void **state)
 static void d6_no_stamp_is_ahead_of_its_stream_nor_a_stream_of_the_epoch(void **state)
 {
     (void)state;
-    struct xs_block *freed = xs_block_of_node(xs_bins_first(&dev->expandable.free[1]));
+    struct xs_block *freed = xs_block_of_node(xs_bins_first(&dev->main.expandable.free[1]));
     struct xs_stream *stream = freed->stream;
     uint64_t stamp = freed->stamp, last = stream->last_stamp, passed = atomic_load(&stream->passed);
     freed->stamp = last + 1;
@@ -227,10 +229,10 @@ static void d9_segments_and_their_address_space_are_counted(void **state)
 static void d10_nothing_is_busy_while_nothing_grows(void **state)
 {
     (void)state;
-    struct xs_block *hole = xs_block_of_link(dev->expandable.holes.next);
-    assert_true(xs_heap_reserve(&dev->expandable, 2));
-    struct xs_block *busy = xs_heap_carve(&dev->expandable, hole, xs_block_va(hole), GRANULE);
-    expect_broken("D10", xs_heap_put_hole(&dev->expandable, busy));
+    struct xs_block *hole = xs_block_of_link(dev->main.expandable.holes.next);
+    assert_true(xs_heap_reserve(&dev->main.expandable, 2));
+    struct xs_block *busy = xs_heap_carve(&dev->main.expandable, hole, xs_block_va(hole), GRANULE);
+    expect_broken("D10", xs_heap_put_hole(&dev->main.expandable, busy));
 }
 
 static void d11_blocks_that_wait_are_listed_and_wait_for_something(void **state)
@@ -272,6 +274,27 @@ static void d12_cached_blocks_are_in_one_cache_under_their_key(void **state)
     expect_broken("D12", (bin->head = cached, bin->count = 1));
     atomic_fetch_add(&dev->depot->batches, 1);
     expect_broken("D12", atomic_fetch_sub(&dev->depot->batches, 1));
+}
+
+static void d13_pools_are_in_order_and_their_users_counted(void **state)
+{
+    (void)state;
+    xseg_pool name;
+    ok(xseg_pool_create(0, 0, &name));
+    struct xs_pool *pool = xs_pool_of_link(dev->pools.prev);
+    assert_int_equal(pool->id, name);
+    ok(xseg_pool_begin(name));
+    assert_sound();
+    pool->users++;
+    expect_broken("D13", pool->users--);
+    pool->index = 0;
+    expect_broken("D13", pool->index = 1);
+    pool->expandable.pool = 2;
+    expect_broken("D13", pool->expandable.pool = 1);
+    pool->id = 0;
+    expect_broken("D13", pool->id = name);
+    ok(xseg_pool_end(name));
+    ok(xseg_pool_destroy(name));
 }
 
 /* ---- through use --------------------------------------------------------------------------------- */
@@ -381,6 +404,7 @@ int main(void)
         DEVICE_TEST(d10_nothing_is_busy_while_nothing_grows),
         DEVICE_TEST(d11_blocks_that_wait_are_listed_and_wait_for_something),
         DEVICE_TEST(d12_cached_blocks_are_in_one_cache_under_their_key),
+        DEVICE_TEST(d13_pools_are_in_order_and_their_users_counted),
         DEVICE_TEST(invariants_hold_through_random_use),
         DEVICE_TEST(invariants_hold_through_random_classic_use),
         DEVICE_TEST(invariants_hold_beside_busy_threads),

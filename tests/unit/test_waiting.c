@@ -99,8 +99,9 @@ static void it_waits_for_all_of_them(void **state)
     assert_int_equal(s[1]->refs, refs);
     assert_int_equal(dev->uses.live, 0);
     xs_cu_ptr va;
-    assert_non_null(xs_heap_find(&dev->expandable, GRANULE, 1, s[0], &va)); /* its stream's again */
-    assert_null(xs_heap_find(&dev->expandable, GRANULE, 1, s[1], &va));
+    assert_non_null(
+        xs_heap_find(&dev->main.expandable, GRANULE, 1, s[0], &va)); /* its stream's again */
+    assert_null(xs_heap_find(&dev->main.expandable, GRANULE, 1, s[1], &va));
 }
 
 static void passed_context_is_enough(void **state)
@@ -121,8 +122,8 @@ static void adopted_it_is_one_streams_alone(void **state)
     assert_false(xs_waiting_adopt(dev, s[2], stamp - 1));
     assert_true(xs_waiting_adopt(dev, s[2], stamp));
     xs_cu_ptr va;
-    assert_non_null(xs_heap_find(&dev->expandable, GRANULE, 1, s[2], &va));
-    assert_null(xs_heap_find(&dev->expandable, GRANULE, 1, s[0], &va));
+    assert_non_null(xs_heap_find(&dev->main.expandable, GRANULE, 1, s[2], &va));
+    assert_null(xs_heap_find(&dev->main.expandable, GRANULE, 1, s[0], &va));
 }
 
 #define waiting_test(f) cmocka_unit_test_setup_teardown(f, make, end)
