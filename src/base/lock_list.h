@@ -3,6 +3,7 @@
  *   X(rank, driver, text)   driver: whether a driver call may be made while it is held
  */
 #define XS_LOCK_LIST(X)                                                                            \
+    X(TORCH, true, "which pool a graph of PyTorch captures into")                                  \
     X(START, true, "start-up, shutdown, policy changes")                                           \
     X(LOAD, true, "loading the driver")                                                            \
     X(GROWTH, true, "one thread at a time changes a device's mappings")                            \

@@ -132,6 +132,19 @@ static enum xseg_result open_device(int ordinal)
     return e;
 }
 
+enum xseg_result xs_runtime_start(void)
+{
+    if (xs_runtime_is_over())
+        return forked();
+    struct xs_conf_report report;
+    memset(&report, 0, sizeof(report));
+    xs_lock_acquire(&runtime.lock);
+    enum xseg_result e = start_locked(&report);
+    xs_lock_release(&runtime.lock);
+    log_report(&report);
+    return e;
+}
+
 struct xs_device *xs_runtime_open_device(int ordinal)
 {
     if (ordinal < 0 || ordinal >= XS_DEVICE_LIMIT)

@@ -14,6 +14,9 @@
  * current context's. Errors: NO_DRIVER, NO_DEVICE, CONFIG (strict), HOST_MEMORY, DRIVER. */
 enum xseg_result xs_runtime_device(int ordinal, struct xs_device **dev);
 
+/* Starts the runtime if need be, and no more. Errors as above. */
+enum xseg_result xs_runtime_start(void);
+
 /* The device if it is open, else NULL. Starts nothing. */
 struct xs_device *xs_runtime_open_device(int ordinal);
 

@@ -1,0 +1,68 @@
+/*
+ * What PyTorch calls when xseg is its allocator: the hooks of torch.cuda.memory.CUDAPluggableAllocator. The module
+ * xseg_torch.py sets them all (docs/pytorch.md); these are for those who set them by hand.
+ *
+ * Conventions as in xseg.h; but PyTorch takes no result, so a failure goes to the log, once for each kind, and what
+ * cannot be allocated is NULL or a C++ exception. None of them needs Python's lock, nor takes it.
+ */
+#ifndef XSEG_TORCH_H
+#define XSEG_TORCH_H
+
+#include "xseg/xseg.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* As PyTorch's MempoolId_t, a std::pair of two 64-bit integers: passed like this struct. */
+struct xseg_torch_pool {
+    uint64_t first, second;
+};
+
+/* The pair that CUDAPluggableAllocator needs. NULL where there is no memory (bytes 0 too): as the allocator of a
+ * torch.cuda.MemPool, which makes room and tries again, and raises torch.OutOfMemoryError itself. */
+XSEG_API void *xseg_torch_malloc(size_t bytes, int device, xseg_stream stream);
+XSEG_API void xseg_torch_free(void *ptr, size_t bytes, int device, xseg_stream stream);
+
+/*
+ * The same for torch.cuda.memory.change_current_allocator(), where nobody looks at NULL: throws what PyTorch would,
+ * c10::OutOfMemoryError with xseg's report, or c10::Error for any other failure. Where this process has no libc10.so,
+ * or an old one without the names that this takes, NULL. xseg_torch_can_throw() says which of the two, 2 or 1, or 0.
+ */
+XSEG_API void *xseg_torch_malloc_or_throw(size_t bytes, int device, xseg_stream stream);
+XSEG_API int xseg_torch_can_throw(void);
+
+/* set_init_fn: loads the driver and reads the policy, so that what is wrong with them shows at the start. */
+XSEG_API void xseg_torch_init(int device_count);
+/* set_reset_fn: torch.cuda.empty_cache(). */
+XSEG_API void xseg_torch_reset(void);
+/* set_memory_fraction_fn */
+XSEG_API void xseg_torch_memory_fraction(double fraction, int device);
+/* set_base_alloc_fn: the allocation that begins at ptr, and its size; for any other pointer itself, and 0. */
+XSEG_API void *xseg_torch_base_allocation(void *ptr, size_t *bytes);
+/* set_record_stream_fn */
+XSEG_API void xseg_torch_record_stream(void *ptr, xseg_stream stream);
+
+/*
+ * set_begin_allocate_to_pool, set_end_allocate_to_pool_fn, set_release_pool: from begin to end, requests on streams
+ * that the filter names are served from a private pool (xseg/pools.h) of that id; each begin wants a release, and with the
+ * last the pool is destroyed. The captures are announced (xseg_capture()).
+ *
+ * filter: a std::function<bool(cudaStream_t)> by value, which is to say the address of one. It is copied and called by
+ * the layout of GNU's C++ library, the same on x86-64 and aarch64 since GCC 5, and that which PyTorch is built with on
+ * Linux; so no C++ compiler is needed to build xseg. NULL: every stream.
+ */
+XSEG_API void xseg_torch_begin_allocate_to_pool(int device, struct xseg_torch_pool id,
+                                                const void *filter);
+XSEG_API void xseg_torch_end_allocate_to_pool(int device, struct xseg_torch_pool id);
+XSEG_API void xseg_torch_release_pool(int device, struct xseg_torch_pool id);
+
+/* The latest begin of the calling thread that has not ended will neither be ended nor released: a capture failed, and
+ * PyTorch does not say so. Does both. Returns whether there was one. */
+XSEG_API int xseg_torch_capture_failed(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,132 @@
+/* The hooks of PyTorch's pluggable allocator: arguments turned round, results into the log. */
+#include "xseg/torch.h"
+
+#include <stdatomic.h>
+
+#include "api/torch_pools.h"
+#include "api/torch_throw.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "core/alloc.h"
+#include "core/runtime.h"
+#include "xseg/pools.h"
+
+/* Each kind of failure is told once: the same one may come with every tensor. */
+enum complaint { ALLOCATION, FREE, SIZE, RESET, FRACTION, RECORD, START, POOL, COMPLAINTS };
+static _Atomic bool told[COMPLAINTS];
+
+static bool is_news(enum complaint kind)
+{
+    return !atomic_exchange(&told[kind], true);
+}
+
+static void complain(enum complaint kind, enum xseg_result e, const char *what)
+{
+    if (e && is_news(kind))
+        xs_log("torch: %s: %s: %s (told once)", what, xseg_result_name(e), xs_error_text());
+}
+
+/* ---- memory --------------------------------------------------------------------------------- */
+
+static enum xseg_result allocate(void **ptr, size_t bytes, int device, xseg_stream stream)
+{
+    xseg_pool pool;
+    *ptr = NULL;
+    if (xs_unlikely(xs_torch_pools_in_use()) && xs_torch_pools_find(device, stream, &pool))
+        return xseg_pool_malloc(ptr, bytes, pool, stream);
+    return xseg_malloc(ptr, bytes, device, stream);
+}
+
+void *xseg_torch_malloc(size_t bytes, int device, xseg_stream stream)
+{
+    void *ptr;
+    complain(ALLOCATION, allocate(&ptr, bytes, device, stream), "allocation");
+    return ptr;
+}
+
+void *xseg_torch_malloc_or_throw(size_t bytes, int device, xseg_stream stream)
+{
+    void *ptr;
+    enum xseg_result e = allocate(&ptr, bytes, device, stream);
+    if (xs_unlikely(e)) {
+        xs_torch_throw(e == XSEG_ERROR_OUT_OF_MEMORY, xs_error_text());
+        complain(ALLOCATION, e, "allocation");
+    }
+    return ptr;
+}
+
+/* What PyTorch says of the pointer is what it was told; anything else is a plug-in of another signature. */
+static void compare(void *ptr, size_t bytes, int device)
+{
+    const struct xs_block *block = xs_runtime_find(ptr);
+    if (xs_unlikely(block && (block->requested != bytes || block->device != device)) &&
+        is_news(SIZE))
+        xs_log("torch: %p is freed with %zu bytes on device %d, and was %zu on device %d (told "
+               "once)",
+               ptr, bytes, device, block->requested, block->device);
+}
+
+void xseg_torch_free(void *ptr, size_t bytes, int device, xseg_stream stream)
+{
+    (void)stream; /* the one it was allocated for, which the block knows */
+    if (!ptr)
+        return;
+    compare(ptr, bytes, device);
+    complain(FREE, xseg_free(ptr), "free");
+}
+
+void *xseg_torch_base_allocation(void *ptr, size_t *bytes)
+{
+    size_t unused;
+    if (!bytes)
+        bytes = &unused;
+    if (!ptr || xseg_pointer_sizes(ptr, NULL, bytes))
+        *bytes = 0;
+    return ptr;
+}
+
+void xseg_torch_record_stream(void *ptr, xseg_stream stream)
+{
+    if (ptr)
+        complain(RECORD, xseg_record_stream(ptr, stream), "record_stream");
+}
+
+/* ---- the device ----------------------------------------------------------------------------- */
+
+void xseg_torch_init(int device_count)
+{
+    if (device_count > 0) /* 0: called when the allocator is made, before anything is known */
+        complain(START, xs_runtime_start(), "init");
+}
+
+void xseg_torch_reset(void)
+{
+    complain(RESET, xseg_empty_cache(XSEG_CURRENT_DEVICE), "empty_cache");
+}
+
+void xseg_torch_memory_fraction(double fraction, int device)
+{
+    complain(FRACTION, xseg_set_memory_fraction(device, fraction), "memory fraction");
+}
+
+/* ---- graphs --------------------------------------------------------------------------------- */
+
+void xseg_torch_begin_allocate_to_pool(int device, struct xseg_torch_pool id, const void *filter)
+{
+    complain(POOL, xs_torch_pools_begin(device, id, filter), "begin_allocate_to_pool");
+}
+
+void xseg_torch_end_allocate_to_pool(int device, struct xseg_torch_pool id)
+{
+    complain(POOL, xs_torch_pools_end(device, id), "end_allocate_to_pool");
+}
+
+void xseg_torch_release_pool(int device, struct xseg_torch_pool id)
+{
+    complain(POOL, xs_torch_pools_release(device, id), "release_pool");
+}
+
+int xseg_torch_capture_failed(void)
+{
+    return xs_torch_pools_abandon();
+}
