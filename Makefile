@@ -178,6 +178,7 @@ lint_jobs = $(foreach s,floors functions calls globals format,'lint/$s|sh tests/
 rest_jobs = 'docs|sh tests/lint/check_docs.sh $B' 'exports|sh tests/lint/check_exports.sh $B' \
             'abi|sh tests/lint/check_abi.sh' 'headers|sh tests/lint/check_headers.sh' \
             $(foreach e,$(EXAMPLES),'example/$(notdir $e)|$e $B/sim/libcuda.so.1') \
+            'torch|sh tests/torch/run.sh $B' \
             'install|sh tests/lint/check_install.sh B=$B PROFILE=$(PROFILE) SAN=$(SAN)'
 RUN       = $(Q)CC='$(CC)' tests/run.sh -o $B/tests/logs $(if $(LABEL),-l $(LABEL))
 PROGRAMS  = $(foreach k,$(KINDS),$($k_RUN)) $(FUZZ_RUN)

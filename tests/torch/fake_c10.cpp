@@ -1,0 +1,20 @@
+// As much of PyTorch's libc10.so as a thrower needs: the same names, signatures and hierarchy.
+#include "fake_c10.h"
+
+namespace c10 {
+
+Error::Error(SourceLocation location, std::string msg)
+    : msg_(std::move(msg)), backtrace_(location.function), what_(msg_ + " (from " + backtrace_ + ")")
+{
+}
+
+namespace detail {
+
+void torchCheckFail(const char *function, const char *file, uint32_t line, const char *msg)
+{
+    (void)file;
+    throw Error({function, file, line}, msg);
+}
+
+} // namespace detail
+} // namespace c10

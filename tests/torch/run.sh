@@ -1,0 +1,30 @@
+#!/bin/sh
+# The plug-in for PyTorch without PyTorch: its hooks called from C++ as PyTorch calls them, and from Python by ctypes.
+#   run.sh BUILD
+cd "$(dirname "$0")/../.." || exit 2
+build=$(pwd)/$1
+sim=$build/sim/libcuda.so.1
+case $build in
+*address* | *thread* | *undefined*) echo "skipped: only of a build without sanitizers" && exit 77 ;;
+esac
+scratch=$(mktemp -d) || exit 2
+trap 'rm -rf "$scratch"' EXIT
+export XSEG_LOG=0 XSEG_SIM_DEVICES=2 LD_LIBRARY_PATH="$scratch"
+rc=0 ran=0
+if command -v c++ >/dev/null; then
+    c++ -std=c++17 -Wall -Wextra -shared -fPIC -o "$scratch/libc10.so" tests/torch/fake_c10.cpp &&
+        c++ -std=c++17 -Wall -Wextra -rdynamic -Iinclude -o "$scratch/torch_abi" tests/torch/torch_abi.cpp \
+            "$build/libxseg.so" "-Wl,-rpath,$build" -L"$scratch" -lc10 -ldl -pthread || exit 1
+    "$scratch/torch_abi" "$sim" || rc=1
+    ran=1
+else
+    echo "no C++ compiler: the hooks were not called from C++"
+fi
+if command -v python3 >/dev/null; then
+    python3 tests/torch/test_torch.py "$build/libxseg.so" "$sim" || rc=1
+    ran=1
+else
+    echo "no Python: the hooks were not called by ctypes"
+fi
+[ $ran = 1 ] || { echo "skipped: neither a C++ compiler nor Python" && exit 77; }
+exit $rc

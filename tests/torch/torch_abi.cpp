@@ -1,0 +1,211 @@
+// Calls the hooks as PyTorch does: by address, each cast to the C++ type that PyTorch casts it to.
+//   torch_abi SIMULATOR [WITHOUT_C10]
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "fake_c10.h"
+#include "xseg/pools.h"
+#include "xseg/torch.h"
+
+using Stream = xseg_stream;
+using PoolId = std::pair<unsigned long long, unsigned long long>;
+using Filter = std::function<bool(Stream)>;
+
+static_assert(sizeof(Filter) == 32, "the layout that xseg expects");
+
+static int passed;
+
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            std::fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #condition,                \
+                         xseg_last_error());                                                       \
+            std::exit(1);                                                                          \
+        }                                                                                          \
+    } while (0)
+
+// What torch/csrc/cuda/Module.cpp does with an integer.
+template <typename Type> static std::function<Type> hook(const char *name)
+{
+    void *address = dlsym(RTLD_DEFAULT, name);
+    if (!address) {
+        std::fprintf(stderr, "%s\n", dlerror());
+        std::exit(1);
+    }
+    return reinterpret_cast<Type *>(address);
+}
+
+static std::function<void *(size_t, int, Stream)> torch_alloc, torch_alloc_or_throw;
+static std::function<void(void *, size_t, int, Stream)> torch_free;
+static std::function<void(int, PoolId, Filter)> begin_pool;
+static std::function<void(int, PoolId)> end_pool, release_pool;
+
+static xseg_pool pool_of(void *p)
+{
+    xseg_pool pool;
+    CHECK(!xseg_pool_of(p, &pool));
+    return pool;
+}
+
+static xseg_stats stats(int device)
+{
+    xseg_stats s;
+    s.size = sizeof(s);
+    CHECK(!xseg_get_stats(device, &s));
+    return s;
+}
+
+static void basics()
+{
+    hook<void(int)>("xseg_torch_init")(0);
+    hook<void(int)>("xseg_torch_init")(2);
+    CHECK(!torch_alloc(0, 0, nullptr));
+    torch_free(nullptr, 0, 0, nullptr);
+    void *p = torch_alloc(1000, 1, nullptr);
+    CHECK(p && stats(1).requested_bytes.current == 1000 && !stats(0).requested_bytes.current);
+    size_t bytes = 0;
+    auto base = hook<void *(void *, size_t *)>("xseg_torch_base_allocation");
+    CHECK(base(p, &bytes) == p && bytes == 1024);
+    CHECK(base(static_cast<char *>(p) + 8, &bytes) == static_cast<char *>(p) + 8 && !bytes);
+    hook<void(void *, Stream)>("xseg_torch_record_stream")(p, nullptr);
+    torch_free(p, 1000, 1, nullptr);
+    CHECK(!stats(1).allocations.current);
+    hook<void()>("xseg_torch_reset")();
+    CHECK(!stats(1).reserved_bytes.current);
+    hook<void(double, int)>("xseg_torch_memory_fraction")(0.5, 1);
+    CHECK(stats(1).limit_bytes < UINT64_MAX && stats(0).limit_bytes == UINT64_MAX);
+    hook<void(double, int)>("xseg_torch_memory_fraction")(1.0, 1);
+    CHECK(stats(1).limit_bytes == UINT64_MAX);
+    passed++;
+}
+
+// Where the filter says so, and it is called with what PyTorch passes.
+static void graphs()
+{
+    const Stream captured = nullptr;
+    auto alive = std::make_shared<int>(0);
+    const PoolId id(0, 7);
+    {
+        Filter filter = [alive, captured](Stream stream) {
+            ++*alive;
+            return stream == captured;
+        };
+        begin_pool(0, id, filter);
+    }
+    CHECK(alive.use_count() == 2); // ours is a copy
+    void *p = torch_alloc(4096, 0, captured), *other = torch_alloc(4096, 1, captured);
+    CHECK(pool_of(p) && !pool_of(other));
+    CHECK(*alive == 1);
+    void *q;
+    std::thread([&] { q = torch_alloc(4096, 0, captured); }).join(); // autograd's thread
+    CHECK(pool_of(q) == pool_of(p));
+    begin_pool(0, PoolId(9, 0), [](Stream) { return false; });
+    void *r = torch_alloc(4096, 0, captured);
+    CHECK(pool_of(r) == pool_of(p));
+    end_pool(0, PoolId(9, 0));
+    release_pool(0, PoolId(9, 0));
+    end_pool(0, id);
+    CHECK(alive.use_count() == 1);
+    void *after = torch_alloc(4096, 0, captured);
+    CHECK(!pool_of(after));
+    // A second graph shares the pool; it goes with the second release.
+    begin_pool(0, id, [](Stream) { return true; });
+    void *second = torch_alloc(4096, 0, captured);
+    CHECK(pool_of(second) == pool_of(p));
+    end_pool(0, id);
+    release_pool(0, id);
+    CHECK(pool_of(second));
+    release_pool(0, id);
+    CHECK(!pool_of(second));
+    release_pool(0, id);
+    for (void *each : {p, q, r, after, second})
+        torch_free(each, 4096, 0, captured);
+    torch_free(other, 4096, 1, captured);
+    hook<void()>("xseg_torch_reset")();
+    CHECK(!stats(0).reserved_bytes.current);
+    passed++;
+}
+
+// A capture fails: PyTorch neither ends nor releases.
+static void failed_capture()
+{
+    begin_pool(0, PoolId(11, 0), [](Stream) { return true; });
+    void *p = torch_alloc(1 << 20, 0, nullptr);
+    CHECK(pool_of(p));
+    bool elsewhere = true;
+    std::thread([&] { elsewhere = xseg_torch_capture_failed(); }).join();
+    CHECK(!elsewhere);
+    CHECK(xseg_torch_capture_failed());
+    CHECK(!xseg_torch_capture_failed());
+    void *q = torch_alloc(1 << 20, 0, nullptr);
+    CHECK(!pool_of(q) && !pool_of(p));
+    torch_free(p, 1 << 20, 0, nullptr);
+    torch_free(q, 1 << 20, 0, nullptr);
+    hook<void()>("xseg_torch_reset")();
+    CHECK(!stats(0).reserved_bytes.current);
+    passed++;
+}
+
+static void refuses(bool with_c10)
+{
+    void *const held = torch_alloc(1 << 20, 0, nullptr);
+    CHECK(!xseg_set_limit(0, 8 << 20));
+    CHECK(!torch_alloc(64 << 20, 0, nullptr)); // as a MemPool's allocator: NULL
+    CHECK(xseg_torch_can_throw() == (with_c10 ? 2 : 0));
+    bool caught = false;
+    if (!with_c10) {
+        CHECK(!torch_alloc_or_throw(64 << 20, 0, nullptr));
+        return;
+    }
+    try {
+        torch_alloc_or_throw(64 << 20, 0, nullptr);
+    } catch (const c10::OutOfMemoryError &e) {
+        caught = std::strstr(e.msg().c_str(), "64.00 MiB wanted") &&
+                 std::strstr(e.what(), "(from xseg_malloc)");
+    }
+    CHECK(caught);
+    for (int kind = 0; kind < 2; kind++) { // also by its bases, and what is no lack of memory
+        caught = false;
+        try {
+            torch_alloc_or_throw(kind ? size_t(1) << 61 : 64 << 20, 0, nullptr);
+        } catch (const c10::OutOfMemoryError &) {
+            caught = !kind;
+        } catch (const c10::Error &) {
+            caught = kind;
+        }
+        CHECK(caught);
+    }
+    void *p = torch_alloc_or_throw(1 << 20, 0, nullptr); // and on it goes
+    CHECK(p);
+    torch_free(p, 1 << 20, 0, nullptr);
+    torch_free(held, 1 << 20, 0, nullptr);
+    CHECK(!xseg_set_limit(0, SIZE_MAX));
+    passed++;
+}
+
+int main(int argc, char **argv)
+{
+    CHECK(argc > 1 && !xseg_use_driver_library(argv[1]));
+    if (argc == 2)
+        CHECK(dlopen("libc10.so", RTLD_NOW | RTLD_LOCAL)); // as Python loads it
+    torch_alloc = hook<void *(size_t, int, Stream)>("xseg_torch_malloc");
+    torch_alloc_or_throw = hook<void *(size_t, int, Stream)>("xseg_torch_malloc_or_throw");
+    torch_free = hook<void(void *, size_t, int, Stream)>("xseg_torch_free");
+    begin_pool = hook<void(int, PoolId, Filter)>("xseg_torch_begin_allocate_to_pool");
+    end_pool = hook<void(int, PoolId)>("xseg_torch_end_allocate_to_pool");
+    release_pool = hook<void(int, PoolId)>("xseg_torch_release_pool");
+    if (argc == 2) {
+        basics();
+        graphs();
+        failed_capture();
+    }
+    refuses(argc == 2);
+    std::printf("%d passed, 0 failed\n", passed);
+    return 0;
+}
