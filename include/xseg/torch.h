@@ -57,9 +57,23 @@ XSEG_API void xseg_torch_begin_allocate_to_pool(int device, struct xseg_torch_po
 XSEG_API void xseg_torch_end_allocate_to_pool(int device, struct xseg_torch_pool id);
 XSEG_API void xseg_torch_release_pool(int device, struct xseg_torch_pool id);
 
+/*
+ * A pool of that id, made if need be; each call wants a release. What PyTorch's allocators call createOrIncrefPool, for
+ * which there is no hook. flags as xseg_pool_create(). *pool is what xseg/pools.h calls it by.
+ */
+XSEG_API enum xseg_result xseg_torch_create_pool(int device, struct xseg_torch_pool id,
+                                                 unsigned flags, uint64_t *pool);
+
 /* The latest begin of the calling thread that has not ended will neither be ended nor released: a capture failed, and
  * PyTorch does not say so. Does both. Returns whether there was one. */
 XSEG_API int xseg_torch_capture_failed(void);
+
+/*
+ * Once xseg is PyTorch's current allocator, and for as long: serves two more of its virtual functions, for which there
+ * is no hook, the largest free block (cuDNN's benchmark mode) and copies between devices. Returns how many of the two;
+ * fewer where this PyTorch is not as expected, and nothing is changed for those.
+ */
+XSEG_API int xseg_torch_adopt(void);
 
 #ifdef __cplusplus
 }

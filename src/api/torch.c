@@ -111,6 +111,14 @@ void xseg_torch_memory_fraction(double fraction, int device)
 
 /* ---- graphs --------------------------------------------------------------------------------- */
 
+enum xseg_result xseg_torch_create_pool(int device, struct xseg_torch_pool id, unsigned flags,
+                                        uint64_t *pool)
+{
+    if (!pool)
+        return xs_fail(XSEG_ERROR_INVALID_VALUE, "xseg_torch_create_pool: pool is NULL");
+    return xs_torch_pools_create(device, id, flags, pool);
+}
+
 void xseg_torch_begin_allocate_to_pool(int device, struct xseg_torch_pool id, const void *filter)
 {
     complain(POOL, xs_torch_pools_begin(device, id, filter), "begin_allocate_to_pool");

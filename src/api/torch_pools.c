@@ -81,12 +81,13 @@ static struct graph_pool *find_pool(int device, struct xseg_torch_pool id)
     return NULL;
 }
 
-static enum xseg_result make_pool(int device, struct xseg_torch_pool id, struct graph_pool **out)
+static enum xseg_result make_pool(int device, struct xseg_torch_pool id, unsigned flags,
+                                  struct graph_pool **out)
 {
     struct graph_pool *pool = xs_slab_get(&graphs.pool_records);
     if (!pool)
         return xs_fail(XSEG_ERROR_HOST_MEMORY, "no host memory for a graph's pool");
-    enum xseg_result e = xseg_pool_create(device, 0, &pool->pool);
+    enum xseg_result e = xseg_pool_create(device, flags, &pool->pool);
     if (e) {
         xs_slab_put(&graphs.pool_records, pool);
         return e;
@@ -140,15 +141,37 @@ static enum xseg_result begin_use(struct graph_pool *pool, const void *filter)
     return XSEG_OK;
 }
 
-enum xseg_result xs_torch_pools_begin(int device, struct xseg_torch_pool id, const void *filter)
+/* The pool of that id, wanted once more. */
+static enum xseg_result want_pool(int device, struct xseg_torch_pool id, unsigned flags,
+                                  struct graph_pool **pool)
 {
     enum xseg_result e = XSEG_OK;
+    *pool = find_pool(device, id);
+    if (!*pool)
+        e = make_pool(device, id, flags, pool);
+    if (!e)
+        (*pool)->wants++;
+    return e;
+}
+
+enum xseg_result xs_torch_pools_create(int device, struct xseg_torch_pool id, unsigned flags,
+                                       xseg_pool *out)
+{
+    struct graph_pool *pool;
     lock();
-    struct graph_pool *pool = find_pool(device, id);
-    if (!pool)
-        e = make_pool(device, id, &pool);
+    enum xseg_result e = want_pool(device, id, flags, &pool);
+    if (!e)
+        *out = pool->pool;
+    unlock();
+    return e;
+}
+
+enum xseg_result xs_torch_pools_begin(int device, struct xseg_torch_pool id, const void *filter)
+{
+    struct graph_pool *pool;
+    lock();
+    enum xseg_result e = want_pool(device, id, 0, &pool);
     if (!e) {
-        pool->wants++;
         e = begin_use(pool, filter);
         if (e)
             let_go(pool);
@@ -159,19 +182,19 @@ enum xseg_result xs_torch_pools_begin(int device, struct xseg_torch_pool id, con
 
 enum xseg_result xs_torch_pools_end(int device, struct xseg_torch_pool id)
 {
-    enum xseg_result e = xs_fail(XSEG_ERROR_INVALID_VALUE, "pool (%llu, %llu) has not begun",
-                                 (unsigned long long)id.first, (unsigned long long)id.second);
     lock();
     const struct graph_pool *pool = find_pool(device, id);
-    XS_LIST_FOR_EACH(link, &graphs.uses) {
-        if (use_of(link)->pool != pool)
-            continue;
-        end_use(use_of(link));
-        e = XSEG_OK;
-        break;
-    }
+    struct use *found = NULL;
+    XS_LIST_FOR_EACH(link, &graphs.uses)
+        if (!found && use_of(link)->pool == pool)
+            found = use_of(link);
+    if (found)
+        end_use(found);
     unlock();
-    return e;
+    if (found)
+        return XSEG_OK;
+    return xs_fail(XSEG_ERROR_INVALID_VALUE, "pool (%llu, %llu) has not begun",
+                   (unsigned long long)id.first, (unsigned long long)id.second);
 }
 
 enum xseg_result xs_torch_pools_release(int device, struct xseg_torch_pool id)

@@ -23,6 +23,8 @@ static inline bool xs_torch_pools_in_use(void)
 bool xs_torch_pools_find(int device, xseg_stream stream, xseg_pool *pool);
 
 /* See xseg/torch.h. filter: a std::function<bool(cudaStream_t)>. */
+enum xseg_result xs_torch_pools_create(int device, struct xseg_torch_pool id, unsigned flags,
+                                       xseg_pool *out);
 enum xseg_result xs_torch_pools_begin(int device, struct xseg_torch_pool id, const void *filter);
 enum xseg_result xs_torch_pools_end(int device, struct xseg_torch_pool id);
 enum xseg_result xs_torch_pools_release(int device, struct xseg_torch_pool id);

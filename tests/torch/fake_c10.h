@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-namespace c10 {
+namespace c10
+{
 
 struct SourceLocation {
     const char *function;

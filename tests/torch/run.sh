@@ -13,6 +13,9 @@ export XSEG_LOG=0 XSEG_SIM_DEVICES=2 LD_LIBRARY_PATH="$scratch"
 rc=0 ran=0
 if command -v c++ >/dev/null; then
     c++ -std=c++17 -Wall -Wextra -shared -fPIC -o "$scratch/libc10.so" tests/torch/fake_c10.cpp &&
+        c++ -std=c++17 -Wall -Wextra -shared -fPIC -o "$scratch/libc10_cuda.so" -Wl,-soname,libc10_cuda.so \
+            tests/torch/fake_torch_cuda.cpp &&
+        c++ -shared -o "$scratch/libtorch_cuda.so" -Wl,--no-as-needed -L"$scratch" -lc10_cuda &&
         c++ -std=c++17 -Wall -Wextra -rdynamic -Iinclude -o "$scratch/torch_abi" tests/torch/torch_abi.cpp \
             "$build/libxseg.so" "-Wl,-rpath,$build" -L"$scratch" -lc10 -ldl -pthread || exit 1
     "$scratch/torch_abi" "$sim" || rc=1

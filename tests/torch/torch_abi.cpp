@@ -189,6 +189,48 @@ static void refuses(bool with_c10)
     passed++;
 }
 
+// The virtual functions without a hook, of the current allocator alone, and no others.
+static void virtual_functions()
+{
+    CHECK(!xseg_torch_adopt()); // nothing of PyTorch is loaded
+    void *library = dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_LOCAL);
+    CHECK(library);
+    auto install = reinterpret_cast<void (*)()>(dlsym(library, "fake_install"));
+    auto cache_info = reinterpret_cast<size_t (*)(int8_t)>(dlsym(library, "fake_cache_info"));
+    auto copy = reinterpret_cast<int (*)(int, int)>(dlsym(library, "fake_copy"));
+    auto others = reinterpret_cast<int (*)()>(dlsym(library, "fake_others"));
+    CHECK(!xseg_torch_adopt()); // there is no allocator yet
+    install();
+    CHECK(!cache_info(0) && copy(0, 1) == 1);
+    CHECK(xseg_torch_adopt() == 2);
+    CHECK(xseg_torch_adopt() == 0); // it is adopted already
+    size_t free_bytes;
+    CHECK(!xseg_memory_info(1, &free_bytes, nullptr) && cache_info(1) == free_bytes);
+    CHECK(copy(0, 1) == 1000 && copy(1, 1) == 2003);
+    CHECK(others() == 12);
+    passed++;
+}
+
+static void pools()
+{
+    uint64_t name, same;
+    CHECK(!xseg_torch_create_pool(0, {0, 21}, XSEG_POOL_NO_SPLIT, &name));
+    CHECK(!xseg_torch_create_pool(0, {0, 21}, 0, &same) && same == name);
+    begin_pool(0, PoolId(0, 21), nullptr);
+    void *p = torch_alloc(4096, 0, nullptr);
+    CHECK(pool_of(p) == name);
+    end_pool(0, PoolId(0, 21));
+    for (int i = 0; i < 3; i++) {
+        xseg_pool_stats s;
+        s.size = sizeof(s);
+        CHECK(!xseg_pool_get_stats(name, &s));
+        release_pool(0, PoolId(0, 21));
+    }
+    CHECK(!pool_of(p));
+    torch_free(p, 4096, 0, nullptr);
+    passed++;
+}
+
 int main(int argc, char **argv)
 {
     CHECK(argc > 1 && !xseg_use_driver_library(argv[1]));
@@ -204,6 +246,8 @@ int main(int argc, char **argv)
         basics();
         graphs();
         failed_capture();
+        pools();
+        virtual_functions();
     }
     refuses(argc == 2);
     std::printf("%d passed, 0 failed\n", passed);

@@ -1,0 +1,86 @@
+// As much of PyTorch's libtorch_cuda.so and libc10_cuda.so as xseg_torch_adopt() needs: names, a class, a current allocator.
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+
+struct CUstream_st;
+
+extern "C" int cudaMemcpyPeerAsync(void *, int, const void *, int, std::size_t, CUstream_st *)
+{
+    return 1000; // says which was called
+}
+
+extern "C" int cudaMemcpyAsync(void *, const void *, std::size_t, int kind, CUstream_st *)
+{
+    return 2000 + kind;
+}
+
+namespace c10::cuda::CUDACachingAllocator {
+
+struct CUDAAllocator {
+    virtual ~CUDAAllocator() = default;
+    virtual int first() = 0;
+    virtual void cacheInfo(int8_t device, std::size_t *largest) = 0;
+    virtual int memcpyAsync(void *to, int to_device, const void *from, int from_device,
+                            std::size_t bytes, CUstream_st *stream, bool access) = 0;
+    virtual int last() { return 2; }
+};
+
+extern std::atomic<CUDAAllocator *> allocator;
+std::atomic<CUDAAllocator *> allocator;
+
+} // namespace c10::cuda::CUDACachingAllocator
+
+namespace torch::cuda::CUDAPluggableAllocator {
+
+struct CUDAPluggableAllocator : c10::cuda::CUDACachingAllocator::CUDAAllocator {
+    int first() override;
+    void cacheInfo(int8_t device, std::size_t *largest) override;
+    int memcpyAsync(void *to, int to_device, const void *from, int from_device, std::size_t bytes,
+                    CUstream_st *stream, bool access) override;
+};
+
+int CUDAPluggableAllocator::first() { return 1; }
+
+void CUDAPluggableAllocator::cacheInfo(int8_t, std::size_t *)
+{
+    throw std::runtime_error("does not yet support cacheInfo");
+}
+
+int CUDAPluggableAllocator::memcpyAsync(void *, int, const void *, int, std::size_t, CUstream_st *,
+                                        bool)
+{
+    return 1;
+}
+
+} // namespace torch::cuda::CUDAPluggableAllocator
+
+// What a program does through the base class. Makes the allocator current.
+using c10::cuda::CUDACachingAllocator::allocator;
+
+extern "C" void fake_install()
+{
+    allocator = new torch::cuda::CUDAPluggableAllocator::CUDAPluggableAllocator;
+}
+
+extern "C" std::size_t fake_cache_info(int8_t device)
+{
+    std::size_t largest = 0;
+    try {
+        allocator.load()->cacheInfo(device, &largest);
+    } catch (const std::runtime_error &) {
+        return 0;
+    }
+    return largest;
+}
+
+extern "C" int fake_copy(int to, int from)
+{
+    return allocator.load()->memcpyAsync(nullptr, to, nullptr, from, 8, nullptr, false);
+}
+
+extern "C" int fake_others()
+{
+    return allocator.load()->first() * 10 + allocator.load()->last();
+}
