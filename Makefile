@@ -23,6 +23,7 @@ PREFIX     ?= /usr/local
 LIBDIR     ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 BINDIR     ?= $(PREFIX)/bin
+PYTHONDIR  ?= $(PREFIX)/lib/xseg/python
 DESTDIR    ?=
 INSTALL    ?= install
 PKG_CONFIG ?= pkg-config
@@ -292,15 +293,15 @@ SIMDIR := $(PREFIX)/lib/xseg/sim
 FILES  := $(foreach h,$(wildcard include/xseg/*.h),644:$h:$(INCLUDEDIR)/xseg/$(notdir $h)) \
           755:$B/xseg:$(BINDIR)/xseg 644:$B/libxseg.a:$(LIBDIR)/libxseg.a \
           755:$B/$(SONAME):$(LIBDIR)/libxseg.so.$(VERSION) 644:$B/xseg.pc:$(LIBDIR)/pkgconfig/xseg.pc \
-          755:$B/sim/libcuda.so.1:$(SIMDIR)/libcuda.so.1
+          755:$B/sim/libcuda.so.1:$(SIMDIR)/libcuda.so.1 644:src/api/xseg_torch.py:$(PYTHONDIR)/xseg_torch.py
 LINKS  := libxseg.so.$(VERSION):$(LIBDIR)/$(SONAME) $(SONAME):$(LIBDIR)/libxseg.so
-DIRS   := $(INCLUDEDIR)/xseg $(SIMDIR) $(PREFIX)/lib/xseg
+DIRS   := $(INCLUDEDIR)/xseg $(SIMDIR) $(PYTHONDIR) $(PREFIX)/lib/xseg
 
 $B/xseg.pc: src/xseg.pc.in include/xseg/xseg.h FORCE
 	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' \
 	    -e 's|@VERSION@|$(VERSION)|' $< > $@
 
-## install: under DESTDIR, PREFIX (also LIBDIR INCLUDEDIR BINDIR)
+## install: under DESTDIR, PREFIX (also LIBDIR INCLUDEDIR BINDIR PYTHONDIR)
 .PHONY: install
 install: all $B/xseg.pc
 	$(Q)set -e; for f in $(FILES); do IFS=:; set -- $$f; unset IFS; $(INSTALL) -D -m $$1 $$2 "$(DESTDIR)$$3"; done

@@ -24,8 +24,16 @@ struct xseg_torch_pool {
 XSEG_API void *xseg_torch_malloc(size_t bytes, int device, xseg_stream stream);
 XSEG_API void xseg_torch_free(void *ptr, size_t bytes, int device, xseg_stream stream);
 
+/* In place of xseg_torch_free() for such a MemPool: what it frees are segments, and nobody may use them again but who
+ * asks the driver. So free memory goes back to it at once (xseg_empty_cache()), as far as the GPU has passed it. */
+XSEG_API void xseg_torch_give_back(void *ptr, size_t bytes, int device, xseg_stream stream);
+
+/* Called after each allocation by the hooks, on the thread that allocates and with no lock of xseg's held; NULL: nobody
+ * is. For Python's call stacks. */
+XSEG_API void xseg_torch_observe(void (*observer)(void *ptr, size_t bytes, int device));
+
 /*
- * The same for torch.cuda.memory.change_current_allocator(), where nobody looks at NULL: throws what PyTorch would,
+ * xseg_torch_malloc() for torch.cuda.memory.change_current_allocator(), where nobody looks at NULL: throws what PyTorch would,
  * c10::OutOfMemoryError with xseg's report, or c10::Error for any other failure. Where this process has no libc10.so,
  * or an old one without the names that this takes, NULL. xseg_torch_can_throw() says which of the two, 2 or 1, or 0.
  */

@@ -37,11 +37,26 @@ static enum xseg_result allocate(void **ptr, size_t bytes, int device, xseg_stre
     return xseg_malloc(ptr, bytes, device, stream);
 }
 
+static _Atomic(void (*)(void *ptr, size_t bytes, int device)) observer;
+
+void xseg_torch_observe(void (*new_observer)(void *ptr, size_t bytes, int device))
+{
+    atomic_store(&observer, new_observer);
+}
+
+static void *observed(void *ptr, size_t bytes, int device)
+{
+    void (*observe)(void *, size_t, int) = atomic_load_explicit(&observer, memory_order_acquire);
+    if (xs_unlikely(observe && ptr))
+        observe(ptr, bytes, device);
+    return ptr;
+}
+
 void *xseg_torch_malloc(size_t bytes, int device, xseg_stream stream)
 {
     void *ptr;
     complain(ALLOCATION, allocate(&ptr, bytes, device, stream), "allocation");
-    return ptr;
+    return observed(ptr, bytes, device);
 }
 
 void *xseg_torch_malloc_or_throw(size_t bytes, int device, xseg_stream stream)
@@ -52,7 +67,7 @@ void *xseg_torch_malloc_or_throw(size_t bytes, int device, xseg_stream stream)
         xs_torch_throw(e == XSEG_ERROR_OUT_OF_MEMORY, xs_error_text());
         complain(ALLOCATION, e, "allocation");
     }
-    return ptr;
+    return observed(ptr, bytes, device);
 }
 
 /* What PyTorch says of the pointer is what it was told; anything else is a plug-in of another signature. */
@@ -73,6 +88,12 @@ void xseg_torch_free(void *ptr, size_t bytes, int device, xseg_stream stream)
         return;
     compare(ptr, bytes, device);
     complain(FREE, xseg_free(ptr), "free");
+}
+
+void xseg_torch_give_back(void *ptr, size_t bytes, int device, xseg_stream stream)
+{
+    xseg_torch_free(ptr, bytes, device, stream);
+    complain(RESET, xseg_empty_cache(device), "giving back");
 }
 
 void *xseg_torch_base_allocation(void *ptr, size_t *bytes)
