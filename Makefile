@@ -179,7 +179,7 @@ lint_jobs = $(foreach s,floors functions calls globals format,'lint/$s|sh tests/
 rest_jobs = 'docs|sh tests/lint/check_docs.sh $B' 'exports|sh tests/lint/check_exports.sh $B' \
             'abi|sh tests/lint/check_abi.sh' 'headers|sh tests/lint/check_headers.sh' \
             $(foreach e,$(EXAMPLES),'example/$(notdir $e)|$e $B/sim/libcuda.so.1') \
-            'torch|sh tests/torch/run.sh $B' \
+            'torch|sh tests/torch/run.sh $B' 'cxx|sh tests/cxx/run.sh $B' \
             'install|sh tests/lint/check_install.sh B=$B PROFILE=$(PROFILE) SAN=$(SAN)'
 RUN       = $(Q)CC='$(CC)' tests/run.sh -o $B/tests/logs $(if $(LABEL),-l $(LABEL))
 PROGRAMS  = $(foreach k,$(KINDS),$($k_RUN)) $(FUZZ_RUN)
@@ -290,7 +290,7 @@ check-abi: $B/libxseg.so
 # ---- install: one list, used by both ways --------------------------------------------------------
 # The simulator lies where the installed program looks for it: ../lib/xseg/sim beside its folder.
 SIMDIR := $(PREFIX)/lib/xseg/sim
-FILES  := $(foreach h,$(wildcard include/xseg/*.h),644:$h:$(INCLUDEDIR)/xseg/$(notdir $h)) \
+FILES  := $(foreach h,$(wildcard include/xseg/*.h include/xseg/*.hpp),644:$h:$(INCLUDEDIR)/xseg/$(notdir $h)) \
           755:$B/xseg:$(BINDIR)/xseg 644:$B/libxseg.a:$(LIBDIR)/libxseg.a \
           755:$B/$(SONAME):$(LIBDIR)/libxseg.so.$(VERSION) 644:$B/xseg.pc:$(LIBDIR)/pkgconfig/xseg.pc \
           755:$B/sim/libcuda.so.1:$(SIMDIR)/libcuda.so.1 644:src/api/xseg_torch.py:$(PYTHONDIR)/xseg_torch.py

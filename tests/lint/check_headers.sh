@@ -15,6 +15,11 @@ for header in include/xseg/*.h; do
         compile "$header" c++ -x c++ -std=c++11 -Wpedantic
     fi
 done
+if command -v c++ >/dev/null; then
+    for header in include/xseg/*.hpp; do
+        compile "$header" c++ -x c++ -std=c++17 -Wpedantic
+    done
+fi
 for header in src/*/*.h bench/*.h; do
     [ -f "$header" ] || continue
     compile "$header" ${CC:-cc} -x c -std=c11
