@@ -400,6 +400,16 @@ def _set_hooks(allocator):
         set_hook(ctypes.cast(getattr(_lib, name), ctypes.c_void_p).value)
 
 
+def _plain_compiled_graphs():
+    """torch.compile's trees of graphs restore the allocator to what it was at a capture, which nobody else can do. Its
+    plain graphs (mode="reduce-overhead" with this setting) need pools alone."""
+    try:
+        from torch._inductor import config
+    except ImportError:
+        return
+    config.triton.cudagraph_trees = False
+
+
 def _replace(torch):
     c = torch._C
     c._cuda_memoryStats = _memory_stats
@@ -445,3 +455,4 @@ def install(conf=None, library=None):
         warnings.warn("this PyTorch's allocator is not as expected: cuDNN's benchmark mode and copies between "
                       "devices raise an error")
     _replace(torch)
+    _plain_compiled_graphs()

@@ -1,0 +1,299 @@
+"""Training and generation with random weights and data: losses, memory and time of one allocator.
+
+    pytorch_workload.py native|expandable|xseg [--steps N] [--only NAME] [--limit MIB] [--soak MINUTES]
+
+Prints one line of JSON for each workload. The same seed gives the same numbers to every allocator.
+"""
+import argparse
+import gc
+import json
+import math
+import os
+import sys
+import time
+
+parser = argparse.ArgumentParser()
+parser.add_argument("allocator", choices=("native", "expandable", "xseg"))
+parser.add_argument("--steps", type=int, default=12)
+parser.add_argument("--only", default="")
+parser.add_argument("--limit", type=float, default=0, help="MiB that the allocator may reserve")
+parser.add_argument("--soak", type=float, default=0, help="minutes of variable lengths; reserved must not creep")
+args = parser.parse_args()
+if args.allocator == "expandable":
+    os.environ["PYTORCH_CUDA_ALLOC_CONF"] = "expandable_segments:True"
+os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+
+import torch  # noqa: E402
+import torch.nn as nn  # noqa: E402
+import torch.nn.functional as F  # noqa: E402
+from torch.utils.checkpoint import checkpoint  # noqa: E402
+
+if args.allocator == "xseg":
+    import xseg_torch
+
+    xseg_torch.install()
+
+DIM, LAYERS, HEADS, VOCAB = 1536, 12, 12, 16000
+
+
+class Norm(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        return x * torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True) + 1e-5).to(x.dtype) * self.weight
+
+
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.qkv, self.out = nn.Linear(DIM, 3 * DIM, bias=False), nn.Linear(DIM, DIM, bias=False)
+
+    def forward(self, x, cache=None):
+        b, n, _ = x.shape
+        q, k, v = (t.view(b, n, HEADS, -1).transpose(1, 2) for t in self.qkv(x).chunk(3, -1))
+        if cache is not None:
+            if cache:
+                k, v = torch.cat((cache[0], k), 2), torch.cat((cache[1], v), 2)
+            cache[:] = (k, v)
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=cache is None)
+        return self.out(y.transpose(1, 2).reshape(b, n, DIM))
+
+
+class Dense(nn.Module):
+    def __init__(self):
+        super().__init__()
+        hidden = DIM * 8 // 3 // 64 * 64
+        self.gate, self.up = nn.Linear(DIM, hidden, bias=False), nn.Linear(DIM, hidden, bias=False)
+        self.down = nn.Linear(hidden, DIM, bias=False)
+
+    def forward(self, x):
+        return self.down(F.silu(self.gate(x)) * self.up(x))
+
+
+class Experts(nn.Module):
+    """Two of eight for each token: sizes that depend on the data."""
+
+    def __init__(self):
+        super().__init__()
+        self.router = nn.Linear(DIM, 8, bias=False)
+        self.experts = nn.ModuleList(
+            nn.Sequential(nn.Linear(DIM, DIM, bias=False), nn.SiLU(), nn.Linear(DIM, DIM, bias=False)) for _ in range(8))
+
+    def forward(self, x):
+        flat = x.reshape(-1, DIM)
+        weight, chosen = self.router(flat).softmax(-1).topk(2, -1)
+        out = torch.zeros_like(flat)
+        for i, expert in enumerate(self.experts):
+            token, slot = (chosen == i).nonzero(as_tuple=True)
+            out = out.index_add(0, token, expert(flat[token]) * weight[token, slot, None])
+        return out.view_as(x)
+
+
+class Layer(nn.Module):
+    def __init__(self, mlp):
+        super().__init__()
+        self.n1, self.n2, self.attention, self.mlp = Norm(DIM), Norm(DIM), Attention(), mlp()
+
+    def forward(self, x, cache=None):
+        x = x + self.attention(self.n1(x), cache)
+        return x + self.mlp(self.n2(x))
+
+
+class Llama(nn.Module):
+    def __init__(self, layers=LAYERS, mlp=Dense, checkpoints=False):
+        super().__init__()
+        self.embed = nn.Embedding(VOCAB, DIM)
+        self.layers = nn.ModuleList(Layer(mlp) for _ in range(layers))
+        self.norm, self.head = Norm(DIM), nn.Linear(DIM, VOCAB, bias=False)
+        self.checkpoints = checkpoints
+
+    def forward(self, tokens, caches=None):
+        x = self.embed(tokens)
+        for i, layer in enumerate(self.layers):
+            if self.checkpoints:
+                x = checkpoint(layer, x, use_reentrant=False)
+            else:
+                x = layer(x, caches[i] if caches else None)
+        return self.head(self.norm(x))
+
+
+class Lora(nn.Module):
+    def __init__(self, base, rank=16):
+        super().__init__()
+        self.base = base.requires_grad_(False)
+        self.a = nn.Parameter(torch.randn(rank, base.in_features) * 0.01)
+        self.b = nn.Parameter(torch.zeros(base.out_features, rank))
+
+    def forward(self, x):
+        return self.base(x) + x @ self.a.t() @ self.b.t()
+
+
+def with_lora(model):
+    model.requires_grad_(False)
+    for module in list(model.modules()):
+        for name, child in list(module.named_children()):
+            if isinstance(child, nn.Linear) and child.out_features != VOCAB:
+                setattr(module, name, Lora(child))
+    return model
+
+
+def batches(rng, steps, lengths, batch=4):
+    for i in range(steps):
+        yield torch.randint(0, VOCAB, (batch, lengths(rng, i) + 1), generator=rng)
+
+
+def fixed(_rng, _i):
+    return 1024
+
+
+def variable(rng, _i):
+    return int(torch.randint(128, 1536, (), generator=rng))
+
+
+def bucketed(rng, i):
+    return 256 * math.ceil(variable(rng, i) / 256)
+
+
+def train(lengths=fixed, accumulate=1, lora=False, **options):
+    def run(steps):
+        rng = torch.Generator().manual_seed(0)
+        model = Llama(**options)
+        model = (with_lora(model) if lora else model).cuda().bfloat16()
+        optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], 1e-4, foreach=True)
+        for i, tokens in enumerate(batches(rng, steps * accumulate, lengths)):
+            tokens = tokens.cuda(non_blocking=True)
+            logits = model(tokens[:, :-1])
+            loss = F.cross_entropy(logits.float().flatten(0, 1), tokens[:, 1:].flatten())
+            (loss / accumulate).backward()
+            del logits
+            if (i + 1) % accumulate == 0:
+                optimizer.step()
+                optimizer.zero_grad(set_to_none=True)
+                yield loss.detach()
+
+    return run
+
+
+def small(steps):
+    """Bound by the CPU: many little tensors, next to no arithmetic."""
+    model = nn.Sequential(*[m for _ in range(20) for m in (nn.Linear(64, 64), nn.ReLU())]).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), 1e-3, foreach=True)
+    x = torch.randn(32, 64, device="cuda")
+    for _ in range(steps):
+        for _ in range(20):
+            loss = model(x).square().mean()
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+        yield loss.detach()
+
+
+@torch.no_grad()
+def generate(steps):
+    model = Llama().cuda().bfloat16().eval()
+    rng = torch.Generator().manual_seed(0)
+    for _ in range(steps):
+        prompt = torch.randint(0, VOCAB, (8, variable(rng, 0)), generator=rng).cuda()
+        caches = [[] for _ in model.layers]
+        token = prompt
+        for _ in range(24):
+            logits = model(token, caches)[:, -1]
+            token = logits.argmax(-1, keepdim=True)
+        yield logits.float().mean()
+
+
+def maskrcnn(steps):
+    import torchvision
+
+    model = torchvision.models.detection.maskrcnn_resnet50_fpn(weights=None, weights_backbone=None, num_classes=10).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), 1e-4)
+    rng = torch.Generator().manual_seed(0)
+    for _ in range(steps):
+        images, targets = [], []
+        for _ in range(4):
+            h, w = (int(torch.randint(400, 900, (), generator=rng)) for _ in range(2))
+            images.append(torch.rand(3, h, w, generator=rng).cuda())
+            n = int(torch.randint(1, 12, (), generator=rng))
+            corner = torch.rand(n, 2, generator=rng) * torch.tensor([w * 0.6, h * 0.6])
+            boxes = torch.cat((corner, corner + 20 + torch.rand(n, 2, generator=rng) * 100), 1)
+            masks = torch.zeros(n, h, w, dtype=torch.uint8)
+            targets.append({"boxes": boxes.cuda(), "labels": torch.ones(n, dtype=torch.int64).cuda(), "masks": masks.cuda()})
+        loss = sum(model(images, targets).values())
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        yield loss.detach()
+
+
+WORKLOADS = {
+    "llama_fixed": train(),
+    "llama_varlen": train(variable),
+    "llama_bucketed": train(bucketed),
+    "llama_checkpoint": train(variable, checkpoints=True, layers=18),
+    "lora": train(variable, lora=True),
+    "accumulation": train(variable, accumulate=4, layers=6),
+    "maskrcnn": maskrcnn,
+    "experts": train(variable, mlp=Experts, layers=6),
+    "generate": generate,
+    "small": small,
+}
+
+
+def measure(name, steps):
+    torch.manual_seed(0)
+    gc.collect()
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats()
+    losses, times = [], []
+    torch.cuda.synchronize()
+    begin = time.perf_counter()
+    for loss in WORKLOADS[name](steps):
+        torch.cuda.synchronize()
+        now = time.perf_counter()
+        times.append((now - begin) * 1e3)
+        losses.append(float(loss).hex())
+        begin = time.perf_counter()
+    stats = torch.cuda.memory_stats()
+    return {
+        "workload": name,
+        "losses": losses,
+        "requested": stats["requested_bytes.all.peak"],
+        "reserved": stats["reserved_bytes.all.peak"],
+        "ms": sorted(times[len(times) // 3:])[len(times[len(times) // 3:]) // 2],
+    }
+
+
+def soak(minutes):
+    """Reserved, at most, in each tenth of the time."""
+    end, tenth, most = time.time() + minutes * 60, minutes * 6, []
+    torch.manual_seed(0)
+    begin = time.time()
+    while time.time() < end:
+        for loss in train(variable)(50):
+            i = int((time.time() - begin) / tenth)
+            most.extend([0] * (i + 1 - len(most)))
+            most[i] = max(most[i], torch.cuda.memory_reserved())
+    print(json.dumps({"soak": minutes, "reserved": most}), flush=True)
+
+
+def main():
+    if args.limit:
+        total = torch.cuda.get_device_properties(0).total_memory
+        torch.cuda.set_per_process_memory_fraction(args.limit * 2**20 / total)
+    if args.soak:
+        soak(args.soak)
+        return
+    for name in [args.only] if args.only else WORKLOADS:
+        try:
+            result = measure(name, args.steps)
+        except ImportError as e:
+            result = {"workload": name, "skipped": str(e)}
+        except torch.OutOfMemoryError as e:
+            result = {"workload": name, "out_of_memory": str(e)}
+        print(json.dumps(result), flush=True)
+
+
+main()
+sys.stdout.flush()
