@@ -136,8 +136,8 @@ static enum xseg_result release_pool(struct xs_device *dev, struct xs_pool *pool
 enum xseg_result xs_classic_release(struct xs_device *dev, size_t keep)
 {
     struct xs_pool *pool = NULL;
-    while ((pool = xs_pool_next(dev, pool))) {
-        enum xseg_result e = pool->held ? XSEG_OK : release_pool(dev, pool, keep);
+    while ((pool = xs_pool_next(dev, pool, xs_pool_is_released))) {
+        enum xseg_result e = release_pool(dev, pool, keep);
         if (e) {
             xs_pool_let_go(dev, pool);
             return e;

@@ -302,6 +302,11 @@ static enum xseg_result rung_wait(struct climb *c)
     return e;
 }
 
+static bool lends(const struct xs_pool *pool)
+{
+    return pool->use_on_oom;
+}
+
 /* Pools that were made for it lend their free blocks to the default one. */
 static enum xseg_result rung_pools(struct climb *c)
 {
@@ -309,13 +314,13 @@ static enum xseg_result rung_pools(struct climb *c)
     struct xs_request request = *c->request;
     if (!xs_pool_is_default(request.pool))
         return XSEG_OK;
-    for (struct xs_pool *pool = NULL; (pool = xs_pool_next(dev, pool));) {
+    for (struct xs_pool *pool = NULL; (pool = xs_pool_next(dev, pool, lends));) {
         request.pool = pool;
-        if (!pool->use_on_oom ||
-            !(c->block = xs_alloc_best_fit(&request, &dev->stats.now.rung_pools)))
+        c->block = xs_alloc_best_fit(&request, &dev->stats.now.rung_pools);
+        if (!c->block)
             continue;
         xs_pool_let_go(dev, pool);
-        break;
+        return XSEG_OK;
     }
     return XSEG_OK;
 }

@@ -150,10 +150,13 @@ void xs_pools_collect(struct xs_device *dev)
     xs_lock_release(&dev->lock);
 }
 
-struct xs_pool *xs_pool_next(struct xs_device *dev, struct xs_pool *pool)
+struct xs_pool *xs_pool_next(struct xs_device *dev, struct xs_pool *pool,
+                             bool (*of)(const struct xs_pool *pool))
 {
     xs_lock_acquire(&dev->lock);
     struct xs_list *link = pool ? pool->link.next : dev->pools.next;
+    while (link != &dev->pools && !of(xs_pool_of_link(link)))
+        link = link->next;
     struct xs_pool *next = link == &dev->pools ? NULL : xs_pool_of_link(link);
     if (pool)
         pool->users--;

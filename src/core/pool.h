@@ -48,6 +48,11 @@ static inline bool xs_pool_is_default(const struct xs_pool *pool)
     return pool->index == 0;
 }
 
+static inline bool xs_pool_is_released(const struct xs_pool *pool)
+{
+    return !pool->held;
+}
+
 /* Destroyed, and used by nobody but the blocks that are live in it. */
 static inline bool xs_pool_is_dead(const struct xs_pool *pool)
 {
@@ -72,9 +77,10 @@ enum xseg_result xs_pool_lock(struct xs_device *dev, uint64_t id, struct xs_pool
 void xs_pool_disown(struct xs_device *dev, struct xs_pool *pool);
 /* Pools that were destroyed and hold nothing any more go. Takes HEAP. */
 void xs_pools_collect(struct xs_device *dev);
-/* Walks over the pools without holding HEAP in between: the one after `pool` (NULL: the first), or NULL. The one that
- * is being looked at does not go; who leaves early lets go of it. Takes HEAP. */
-struct xs_pool *xs_pool_next(struct xs_device *dev, struct xs_pool *pool);
+/* Walks over the pools of a kind without holding HEAP in between: the one after `pool` (NULL: the first), or NULL. The
+ * one that is being looked at does not go; who leaves early lets go of it. Takes HEAP. */
+struct xs_pool *xs_pool_next(struct xs_device *dev, struct xs_pool *pool,
+                             bool (*of)(const struct xs_pool *pool));
 void xs_pool_let_go(struct xs_device *dev, struct xs_pool *pool);
 
 /* The ordinal of the device that a name is of. */

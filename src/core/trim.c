@@ -133,11 +133,6 @@ static struct xs_segment *take_empty_segment_of(struct xs_device *dev, struct xs
     return NULL;
 }
 
-static bool is_released(const struct xs_pool *pool)
-{
-    return !pool->held;
-}
-
 static struct xs_segment *take_empty_segment(struct xs_device *dev,
                                              bool (*of)(const struct xs_pool *pool))
 {
@@ -178,7 +173,7 @@ static enum xseg_result trim_in_context(struct xs_device *dev, size_t keep)
     if (!e)
         e = xs_classic_release(dev, keep);
     if (!e && keep == 0)
-        trim_segments(dev, is_released);
+        trim_segments(dev, xs_pool_is_released);
     return e;
 }
 

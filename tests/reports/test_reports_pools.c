@@ -182,6 +182,7 @@ static void r50_failed(bool end)
     XT_OK(xseg_pool_release(pool));
     XT_OK(xseg_pool_release(pool));
     nothing_is_left_of(pool);
+    XT_CHECK(xs_list_is_empty(&xs_runtime_open_device(0)->routes));
     p = xt_alloc_on(XS_MIB, s2); /* this thread and this stream use it no more */
     XT_EQUAL(pool_of(p), 0);
     xt_free(p);
@@ -352,10 +353,17 @@ static void caches_are_apart(void)
     XT_EQUAL(pool_of(q), b);
     XT_EQUAL(pool_of(r), 0);
     XT_CHECK(pool_alloc(a, 1000, NULL) == p);
+    xt_free(xt_alloc(3000)); /* what the thread has cached is not the pool's */
     XT_OK(xseg_pool_begin(a));
+    void *s = xt_alloc(3000);
+    XT_EQUAL(pool_of(s), a);
+    xt_free(s);
     xt_free(p);
     XT_CHECK(xt_alloc(1000) == p); /* a hit too */
     XT_OK(xseg_pool_end(a));
+    s = xt_alloc(3000);
+    XT_EQUAL(pool_of(s), 0);
+    xt_free(s);
     xt_free(p);
     xt_free(q);
     xt_free(r);
@@ -381,6 +389,26 @@ static void others_are_not_hindered(void)
     must_fit(256 * XS_MIB); /* of the legacy stream: waits for s1 */
     set_limit(SIZE_MAX);
     XT_OK(xseg_shutdown());
+    destroy_streams();
+}
+
+/* What a pool holds can serve nobody else, so nobody waits for it. */
+static void nobody_waits_for_a_held_pool(void)
+{
+    two_streams();
+    XT_CU(sim.stream_manual(s2, true));
+    xseg_pool pool = new_pool(0);
+    void *p = pool_alloc(pool, 64 * XS_MIB, s2);
+    XT_CU(sim.launch(s2, (uintptr_t)p, 64 * XS_MIB));
+    xt_free(p);
+    set_limit(xt_reserved());
+    XT_CHECK(!xt_try(64 * XS_MIB, s1));
+    XT_EQUAL(xt_stats(0).rung_wait, 0);
+    XT_EQUAL(sim.stream_advance(s2, SIZE_MAX), 1); /* it was still to be done */
+    XT_OK(xseg_pool_release(pool));
+    xt_free(xt_alloc_on(64 * XS_MIB, s1));
+    set_limit(SIZE_MAX);
+    nothing_is_left_of(pool);
     destroy_streams();
 }
 
@@ -544,6 +572,7 @@ int main(void)
         REPORT("nested", nested),
         REPORT("caches are apart", caches_are_apart),
         REPORT("weakness 11: others are not hindered", others_are_not_hindered),
+        REPORT("nobody waits for a held pool", nobody_waits_for_a_held_pool),
         REPORT("physical memory is shared", physical_memory_is_shared),
         REPORT("memory outlives its pool", memory_outlives_its_pool),
         REPORT("memory outlives its pool, classic", memory_outlives_its_pool, CLASSIC),
