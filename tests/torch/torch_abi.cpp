@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 
 #include "fake_c10.h"
@@ -18,6 +19,8 @@ using PoolId = std::pair<unsigned long long, unsigned long long>;
 using Filter = std::function<bool(Stream)>;
 
 static_assert(sizeof(Filter) == 32, "the layout that xseg expects");
+
+static const Stream cudaStreamPerThread_ = reinterpret_cast<Stream>(2);
 
 static int passed;
 
@@ -82,6 +85,46 @@ static void basics()
     CHECK(stats(1).limit_bytes < UINT64_MAX && stats(0).limit_bytes == UINT64_MAX);
     hook<void(double, int)>("xseg_torch_memory_fraction")(1.0, 1);
     CHECK(stats(1).limit_bytes == UINT64_MAX);
+    passed++;
+}
+
+// Runs it with standard error in a file; returns what was written there.
+static std::string logged(const std::function<void()> &run)
+{
+    char text[4096] = "", name[] = "/tmp/torch_abi.XXXXXX";
+    int file = mkstemp(name), before = dup(2);
+    CHECK(file >= 0 && before >= 0 && dup2(file, 2) == 2);
+    setenv("XSEG_LOG", "1", 1);
+    run();
+    setenv("XSEG_LOG", "0", 1);
+    dup2(before, 2);
+    CHECK(pread(file, text, sizeof(text) - 1, 0) >= 0);
+    close(before);
+    close(file);
+    unlink(name);
+    return text;
+}
+
+// Report R45: a plug-in of another signature gets another size or device with the free. It is told, once.
+static void wrong_arguments()
+{
+    Stream stream = cudaStreamPerThread_;
+    void *p = torch_alloc(4096, 1, stream), *q = torch_alloc(4096, 1, stream);
+    std::string text = logged([&] {
+        torch_free(p, 7, 0, stream);
+        torch_free(q, 7, 0, stream);
+    });
+    const char *expected = "with 7 bytes on device 0, and was 4096 on device 1";
+    size_t at = text.find(expected);
+    CHECK(at != std::string::npos && text.find(expected, at + 1) == std::string::npos);
+    CHECK(!stats(1).allocations.current);
+    text = logged([&] { // the same for a pointer that is freed twice
+        torch_free(p, 4096, 1, stream);
+        torch_free(p, 4096, 1, stream);
+    });
+    at = text.find("UNKNOWN_POINTER");
+    CHECK(at != std::string::npos && text.find("UNKNOWN_POINTER", at + 1) == std::string::npos);
+    hook<void()>("xseg_torch_reset")();
     passed++;
 }
 
@@ -244,6 +287,7 @@ int main(int argc, char **argv)
     release_pool = hook<void(int, PoolId)>("xseg_torch_release_pool");
     if (argc == 2) {
         basics();
+        wrong_arguments();
         graphs();
         failed_capture();
         pools();
