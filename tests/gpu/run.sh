@@ -46,5 +46,9 @@ else
   echo 'skipped: no compute-sanitizer on PATH'
   skipped=$((skipped + 1))
 fi
+# shellcheck disable=SC2086
+$CC -std=c11 -D_GNU_SOURCE -O2 -g ${CFLAGS:-} -Wall -Wextra -Iinclude -o "$B/tests/gpu/graphs" tests/gpu/graphs.c "$B/libxseg.a" \
+  -pthread -ldl -lm || exit 1
+run 'graphs and pools' "$B/tests/gpu/graphs"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed -eq 0 ]
