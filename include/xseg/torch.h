@@ -72,6 +72,9 @@ XSEG_API void xseg_torch_release_pool(int device, struct xseg_torch_pool id);
 XSEG_API enum xseg_result xseg_torch_create_pool(int device, struct xseg_torch_pool id,
                                                  unsigned flags, uint64_t *pool);
 
+/* PyTorch's id of a pool that was made by these hooks. Returns whether there is one. */
+XSEG_API int xseg_torch_pool_id(uint64_t pool, struct xseg_torch_pool *id);
+
 /* The latest begin of the calling thread that has not ended will neither be ended nor released: a capture failed, and
  * PyTorch does not say so. Does both. Returns whether there was one. */
 XSEG_API int xseg_torch_capture_failed(void);

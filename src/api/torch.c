@@ -155,6 +155,11 @@ void xseg_torch_release_pool(int device, struct xseg_torch_pool id)
     complain(POOL, xs_torch_pools_release(device, id), "release_pool");
 }
 
+int xseg_torch_pool_id(uint64_t pool, struct xseg_torch_pool *id)
+{
+    return id && xs_torch_pools_id(pool, id);
+}
+
 int xseg_torch_capture_failed(void)
 {
     return xs_torch_pools_abandon();

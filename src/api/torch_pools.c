@@ -240,3 +240,17 @@ bool xs_torch_pools_find(int device, xseg_stream stream, xseg_pool *pool)
     unlock();
     return found;
 }
+
+bool xs_torch_pools_id(xseg_pool pool, struct xseg_torch_pool *id)
+{
+    bool found = false;
+    lock();
+    XS_LIST_FOR_EACH(link, &graphs.pools) {
+        if (pool_of(link)->pool != pool)
+            continue;
+        *id = pool_of(link)->id;
+        found = true;
+    }
+    unlock();
+    return found;
+}

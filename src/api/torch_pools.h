@@ -29,5 +29,6 @@ enum xseg_result xs_torch_pools_begin(int device, struct xseg_torch_pool id, con
 enum xseg_result xs_torch_pools_end(int device, struct xseg_torch_pool id);
 enum xseg_result xs_torch_pools_release(int device, struct xseg_torch_pool id);
 bool xs_torch_pools_abandon(void);
+bool xs_torch_pools_id(xseg_pool pool, struct xseg_torch_pool *id);
 
 #endif

@@ -223,6 +223,14 @@ def _add_stacks(snapshot, stacks):
                 event["frames"] = _frames(own.pop()) + event.get("frames", [])
 
 
+def _name_pools(snapshot):
+    """PyTorch's ids in place of xseg's names of its pools."""
+    for segment in snapshot["segments"]:
+        name, theirs = segment["segment_pool_id"][1], _PoolId()
+        if name and _lib.xseg_torch_pool_id(ctypes.c_uint64(name), ctypes.byref(theirs)):
+            segment["segment_pool_id"] = (theirs.first, theirs.second)
+
+
 def _memory_snapshot(which=None):
     """What torch._C._cuda_memorySnapshot() gives; which: None, or (a, b, whether with traces) of a pool or (0, 0, ...)."""
     stacks = _stacks.copy() if _stacks else {}
@@ -232,6 +240,7 @@ def _memory_snapshot(which=None):
         with open(path, "rb") as f:
             snapshot = pickle.load(f)
     _add_stacks(snapshot, stacks)
+    _name_pools(snapshot)
     if which is not None and any(which[:2]):
         mine = tuple(which[:2])
         snapshot["segments"] = [s for s in snapshot["segments"] if tuple(s["segment_pool_id"]) == mine]

@@ -141,6 +141,10 @@ def pools():
         assert pool.use_count() == 2
     q = hooks.alloc(1 << 20, 0, None)
     assert pool_of(p) and not pool_of(q) and pool.use_count() == 1
+    snapshot = {"segments": [{"segment_pool_id": (0, pool_of(p))}, {"segment_pool_id": (0, 0)},
+                             {"segment_pool_id": (0, 1)}]}
+    xseg_torch._name_pools(snapshot)
+    assert [s["segment_pool_id"] for s in snapshot["segments"]] == [pool.id, (0, 0), (0, 1)]
     hooks.begin_allocate_to_pool(0, PoolId(*pool.id), None)  # a graph in the same pool
     r = hooks.alloc(1 << 20, 0, None)
     assert pool_of(r) == pool_of(p)
