@@ -23,7 +23,7 @@ void xs_alloc_hand_out(const struct xs_request *request, struct xs_block *block)
     xs_assert_held(&dev->lock);
     block->requested = request->requested;
     block->device = (uint8_t)dev->caps.ordinal;
-    block->key = xs_cache_key_of(block);
+    block->key = xs_cache_key(bytes, request->lane);
     /* A block larger than the request asked for would be found under another size. */
     block->cacheable = request->own && request->own->enabled && bytes == request->bytes;
     xs_account_went_out(dev, bytes);
@@ -50,10 +50,12 @@ static struct xs_block *best_fit_locked(const struct xs_request *request)
         block = xs_heap_find(heap, request->bytes, align, request->stream, &va);
     if (!block || !xs_heap_reserve(heap, 2))
         return NULL;
-    if (heap->whole)
-        return xs_heap_take(heap, block, xs_block_va(block), xs_block_bytes(block),
-                            request->stream);
-    return xs_heap_take(heap, block, va, request->bytes, request->stream);
+    size_t bytes = request->bytes;
+    if (xs_unlikely(heap->whole)) {
+        va = xs_block_va(block);
+        bytes = xs_block_bytes(block);
+    }
+    return xs_heap_take(heap, block, va, bytes, request->stream);
 }
 
 static struct xs_block *best_fit(const struct xs_request *request, uint64_t *counter)
@@ -77,12 +79,6 @@ struct xs_block *xs_alloc_best_fit(const struct xs_request *request, uint64_t *c
 
 /* ---- one request ---------------------------------------------------------------------------- */
 
-static uint64_t key_of(const struct xs_request *request)
-{
-    return xs_cache_key(request->bytes,
-                        xs_cache_lane(request->pool->index, request->stream->index));
-}
-
 /* From the thread's cache, if it has not been looked in yet, or the depot, where other threads leave what they
  * have freed. Under HEAP. */
 static struct xs_block *from_caches(const struct xs_request *request, bool looked)
@@ -90,7 +86,7 @@ static struct xs_block *from_caches(const struct xs_request *request, bool looke
     struct xs_cache *c = request->own;
     if (!c || !c->enabled || request->bytes > XS_CACHE_LARGEST)
         return NULL;
-    uint64_t key = key_of(request);
+    uint64_t key = xs_cache_key(request->bytes, request->lane);
     struct xs_block *block = looked ? NULL : xs_cache_pop(c, key, request->requested);
     if (block)
         return block;
@@ -124,8 +120,7 @@ static enum xseg_result begin_anew(struct xs_request *request, struct xs_block *
 static void choose_pool(struct xs_request *request)
 {
     struct xs_device *dev = request->dev;
-    if (!request->pool)
-        request->pool = xs_route_find(dev, request->stream);
+    xs_request_choose(request, request->pool ? request->pool : xs_route_find(dev, request->stream));
     request->bytes = xs_policy_round(&dev->policy, request->requested);
     if (request->pool->no_split)
         request->bytes = xs_round_up(request->bytes, dev->caps.granule);

@@ -16,9 +16,17 @@ struct xs_request {
     size_t bytes; /* rounded */
     struct xs_stream *stream;
     struct xs_pool *pool;
+    uint64_t lane;        /* of pool and stream: with the size, the key of cached blocks */
     xs_cu_stream handle;  /* alive while the call lasts */
     struct xs_cache *own; /* the calling thread's cache, or NULL */
 };
+
+/* The stream is known. */
+static inline void xs_request_choose(struct xs_request *request, struct xs_pool *pool)
+{
+    request->pool = pool;
+    request->lane = xs_cache_lane(pool->index, request->stream->index);
+}
 
 /* Whether the calling thread's cache can be used, and knows the stream: the latter without asking the driver
  * for the default streams and those that the caller vouches for. */

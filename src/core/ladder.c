@@ -315,7 +315,7 @@ static enum xseg_result rung_pools(struct climb *c)
     if (!xs_pool_is_default(request.pool))
         return XSEG_OK;
     for (struct xs_pool *pool = NULL; (pool = xs_pool_next(dev, pool, lends));) {
-        request.pool = pool;
+        xs_request_choose(&request, pool);
         c->block = xs_alloc_best_fit(&request, &dev->stats.now.rung_pools);
         if (!c->block)
             continue;

@@ -101,7 +101,7 @@ size_t xs_routes_of_pool(const struct xs_device *dev, const struct xs_pool *pool
     return n;
 }
 
-struct xs_pool *xs_route_find(struct xs_device *dev, const struct xs_stream *stream)
+struct xs_pool *xs_route_look(struct xs_device *dev, const struct xs_stream *stream)
 {
     xs_assert_held(&dev->lock);
     XS_LIST_FOR_EACH(link, &dev->routes) {

@@ -29,6 +29,11 @@ size_t xs_routes_of_stream(const struct xs_device *dev, const struct xs_stream *
 size_t xs_routes_of_pool(const struct xs_device *dev, const struct xs_pool *pool);
 
 /* Where a request of the calling thread on the stream goes. */
-struct xs_pool *xs_route_find(struct xs_device *dev, const struct xs_stream *stream);
+struct xs_pool *xs_route_look(struct xs_device *dev, const struct xs_stream *stream);
+
+static inline struct xs_pool *xs_route_find(struct xs_device *dev, const struct xs_stream *stream)
+{
+    return xs_likely(xs_list_is_empty(&dev->routes)) ? &dev->main : xs_route_look(dev, stream);
+}
 
 #endif
