@@ -33,9 +33,10 @@ XSEG_API void xseg_torch_give_back(void *ptr, size_t bytes, int device, xseg_str
 XSEG_API void xseg_torch_observe(void (*observer)(void *ptr, size_t bytes, int device));
 
 /*
- * xseg_torch_malloc() for torch.cuda.memory.change_current_allocator(), where nobody looks at NULL: throws what PyTorch would,
- * c10::OutOfMemoryError with xseg's report, or c10::Error for any other failure. Where this process has no libc10.so,
- * or an old one without the names that this takes, NULL. xseg_torch_can_throw() says which of the two, 2 or 1, or 0.
+ * xseg_torch_malloc() for torch.cuda.memory.change_current_allocator(), where nobody looks at NULL: throws what PyTorch
+ * would, c10::OutOfMemoryError with "CUDA out of memory. " and xseg's report, or c10::Error for any other failure. Where
+ * this process has no libc10.so, or an old one without the names that this takes, NULL. xseg_torch_can_throw() says what
+ * can be thrown: both (2), c10::Error alone, for either (1), or nothing (0).
  */
 XSEG_API void *xseg_torch_malloc_or_throw(size_t bytes, int device, xseg_stream stream);
 XSEG_API int xseg_torch_can_throw(void);

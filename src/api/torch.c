@@ -2,6 +2,7 @@
 #include "xseg/torch.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 
 #include "api/torch_pools.h"
 #include "api/torch_throw.h"
@@ -59,14 +60,24 @@ void *xseg_torch_malloc(size_t bytes, int device, xseg_stream stream)
     return observed(ptr, bytes, device);
 }
 
+/* Programs look for PyTorch's own beginning in the text. */
+#define BEGINNING "CUDA out of memory. "
+
+static void refuse(enum xseg_result e)
+{
+    char text[sizeof(BEGINNING) + XS_ERROR_TEXT_BYTES];
+    bool out_of_memory = e == XSEG_ERROR_OUT_OF_MEMORY;
+    snprintf(text, sizeof(text), "%s%s", out_of_memory ? BEGINNING : "", xs_error_text());
+    xs_torch_throw(out_of_memory, text);
+    complain(ALLOCATION, e, "allocation");
+}
+
 void *xseg_torch_malloc_or_throw(size_t bytes, int device, xseg_stream stream)
 {
     void *ptr;
     enum xseg_result e = allocate(&ptr, bytes, device, stream);
-    if (xs_unlikely(e)) {
-        xs_torch_throw(e == XSEG_ERROR_OUT_OF_MEMORY, xs_error_text());
-        complain(ALLOCATION, e, "allocation");
-    }
+    if (xs_unlikely(e))
+        refuse(e);
     return observed(ptr, bytes, device);
 }
 

@@ -209,7 +209,8 @@ static void refuses(bool with_c10)
     try {
         torch_alloc_or_throw(64 << 20, 0, nullptr);
     } catch (const c10::OutOfMemoryError &e) {
-        caught = std::strstr(e.msg().c_str(), "64.00 MiB wanted") &&
+        caught = std::strstr(e.msg().c_str(), "CUDA out of memory. ") == e.msg().c_str() &&
+                 std::strstr(e.msg().c_str(), "64.00 MiB wanted") &&
                  std::strstr(e.what(), "(from xseg_malloc)");
     }
     CHECK(caught);
