@@ -97,6 +97,15 @@ xs_cu_result xs_sim_do_cuDevicePrimaryCtxRelease_v2(xs_cu_device dev)
     return XS_CUDA_SUCCESS;
 }
 
+/* The references stay, and what they refer to begins anew. */
+xs_cu_result xs_sim_do_cuDevicePrimaryCtxReset_v2(xs_cu_device dev)
+{
+    const xs_cu_result result = xs_sim_device_check(dev);
+    if (result == XS_CUDA_SUCCESS && xs_sim.primary[dev] && xs_sim.primary[dev]->users)
+        tear_down(xs_sim.primary[dev]);
+    return result;
+}
+
 xs_cu_result xs_sim_do_cuDevicePrimaryCtxGetState(xs_cu_device dev, unsigned *flags, int *active)
 {
     if (!flags || !active)

@@ -110,6 +110,11 @@ static const struct exported *find_version(const char *base, int version, uint64
     return found;
 }
 
+xs_cu_result xs_sim_do_cuGetProcAddress(const char *symbol, void **fn, int version, uint64_t flags)
+{
+    return xs_sim_do_cuGetProcAddress_v2(symbol, fn, version, flags, NULL);
+}
+
 xs_cu_result xs_sim_do_cuGetProcAddress_v2(const char *symbol, void **fn, int version,
                                            uint64_t flags, int *status)
 {

@@ -19,6 +19,8 @@
     X(cuDriverGetVersion, ANY_CB, (int *version), (version))                                       \
     X(cuGetErrorName, ANY_CB, (xs_cu_result error, const char **text), (error, text))              \
     X(cuGetErrorString, ANY_CB, (xs_cu_result error, const char **text), (error, text))            \
+    X(cuGetProcAddress, ANY_CB, (const char *symbol, void **fn, int version, uint64_t flags),      \
+      (symbol, fn, version, flags))                                                                \
     X(cuGetProcAddress_v2, ANY_CB,                                                                 \
       (const char *symbol, void **fn, int version, uint64_t flags, int *status),                   \
       (symbol, fn, version, flags, status))                                                        \
@@ -32,6 +34,7 @@
       (can, dev, peer))                                                                            \
     X(cuDevicePrimaryCtxRetain, INIT, (xs_cu_context *ctx, xs_cu_device dev), (ctx, dev))          \
     X(cuDevicePrimaryCtxRelease_v2, INIT, (xs_cu_device dev), (dev))                               \
+    X(cuDevicePrimaryCtxReset_v2, INIT, (xs_cu_device dev), (dev))                                 \
     X(cuDevicePrimaryCtxGetState, INIT_CB, (xs_cu_device dev, unsigned *flags, int *active),       \
       (dev, flags, active))                                                                        \
     X(cuCtxCreate_v2, INIT, (xs_cu_context *ctx, unsigned flags, xs_cu_device dev),                \
@@ -46,6 +49,8 @@
     X(cuCtxPopCurrent_v2, INIT_CB, (xs_cu_context *ctx), (ctx))                                    \
     X(cuCtxGetDevice, INIT_CB, (xs_cu_device *dev), (dev))                                         \
     X(cuCtxSynchronize, CTX, (void), ())                                                           \
+    X(cuCtxEnablePeerAccess, CTX, (xs_cu_context peer, unsigned flags), (peer, flags))             \
+    X(cuCtxDisablePeerAccess, CTX, (xs_cu_context peer), (peer))                                   \
     X(cuCtxRecordEvent, INIT, (xs_cu_context ctx, xs_cu_event event), (ctx, event))                \
     /* virtual memory */                                                                           \
     X(cuMemGetAllocationGranularity, INIT,                                                         \
@@ -71,13 +76,24 @@
       (flags, where, va))                                                                          \
     X(cuMemExportToShareableHandle, INIT,                                                          \
       (void *out, xs_cu_mem mem, int type, unsigned long long flags), (out, mem, type, flags))     \
+    X(cuMemImportFromShareableHandle, INIT, (xs_cu_mem *mem, void *handle, int type),              \
+      (mem, handle, type))                                                                         \
+    X(cuIpcGetMemHandle, CTX, (void *handle, xs_cu_ptr va), (handle, va))                          \
     /* plain memory */                                                                             \
     X(cuMemGetInfo_v2, CTX, (size_t *free_bytes, size_t *total_bytes), (free_bytes, total_bytes))  \
     X(cuMemAlloc_v2, CTX, (xs_cu_ptr *va, size_t bytes), (va, bytes))                              \
+    X(cuMemAllocPitch_v2, CTX,                                                                     \
+      (xs_cu_ptr *va, size_t *pitch, size_t width, size_t height, unsigned element),               \
+      (va, pitch, width, height, element))                                                         \
+    X(cuMemAllocManaged, CTX, (xs_cu_ptr *va, size_t bytes, unsigned flags), (va, bytes, flags))   \
     X(cuMemFree_v2, CTX, (xs_cu_ptr va), (va))                                                     \
     X(cuMemAllocAsync, INIT, (xs_cu_ptr *va, size_t bytes, xs_cu_stream stream),                   \
       (va, bytes, stream))                                                                         \
     X(cuMemFreeAsync, INIT, (xs_cu_ptr va, xs_cu_stream stream), (va, stream))                     \
+    X(cuDeviceGetDefaultMemPool, INIT, (void **pool, xs_cu_device dev), (pool, dev))               \
+    X(cuDeviceSetMemPool, INIT, (xs_cu_device dev, void *pool), (dev, pool))                       \
+    X(cuMemAllocFromPoolAsync, INIT,                                                               \
+      (xs_cu_ptr *va, size_t bytes, void *pool, xs_cu_stream stream), (va, bytes, pool, stream))   \
     X(cuMemGetAddressRange_v2, INIT, (xs_cu_ptr *base, size_t *bytes, xs_cu_ptr va),               \
       (base, bytes, va))                                                                           \
     X(cuPointerGetAttribute, INIT_CB, (void *data, int attr, xs_cu_ptr va), (data, attr, va))      \

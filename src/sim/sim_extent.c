@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "sim/sim_state.h"
 
@@ -21,8 +22,9 @@ static bool host_map(xs_cu_ptr va, const struct xs_sim_extent *extent)
 {
     if (!xs_sim.config.data)
         return true;
-    void *p = mmap(host(va), extent->bytes, PROT_NONE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE,
-                   xs_sim.physical[extent->device].fd, (off_t)extent->offset);
+    const int file = extent->file >= 0 ? extent->file : xs_sim.physical[extent->device].fd;
+    void *p = mmap(host(va), extent->bytes, PROT_NONE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file,
+                   (off_t)extent->offset);
     if (p == MAP_FAILED)
         perror("xseg-sim: cannot map (is vm.max_map_count large enough?)");
     return p != MAP_FAILED;
@@ -63,6 +65,7 @@ xs_cu_result xs_sim_extent_new(int device, size_t bytes, struct xs_sim_extent **
         return XS_CUDA_ERROR_OUT_OF_MEMORY;
     extent->device = device;
     extent->bytes = bytes;
+    extent->file = -1;
     const xs_cu_result result =
         xs_sim_physical_take(&xs_sim.physical[device], bytes, &extent->offset);
     if (result == XS_CUDA_SUCCESS)
@@ -72,11 +75,28 @@ xs_cu_result xs_sim_extent_new(int device, size_t bytes, struct xs_sim_extent **
     return result;
 }
 
+xs_cu_result xs_sim_extent_import(int device, size_t bytes, int file, uint64_t offset,
+                                  struct xs_sim_extent **out)
+{
+    struct xs_sim_extent *extent = xs_sim_slots_take(&xs_sim.extents);
+    if (!extent)
+        return XS_CUDA_ERROR_OUT_OF_MEMORY;
+    extent->device = device;
+    extent->bytes = bytes;
+    extent->offset = offset;
+    extent->file = file;
+    *out = extent;
+    return XS_CUDA_SUCCESS;
+}
+
 static void free_if_unused(struct xs_sim_extent *extent)
 {
     if (!extent->released || extent->mappings > 0)
         return;
-    xs_sim_physical_give(&xs_sim.physical[extent->device], extent->bytes, extent->offset);
+    if (extent->file >= 0)
+        close(extent->file);
+    else
+        xs_sim_physical_give(&xs_sim.physical[extent->device], extent->bytes, extent->offset);
     xs_sim_slots_give(&xs_sim.extents, extent);
 }
 

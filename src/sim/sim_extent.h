@@ -15,13 +15,17 @@ struct xs_sim_extent {
     struct xs_sim_slot slot;
     int device;
     size_t bytes;
-    uint64_t offset; /* in the device's memory file */
+    uint64_t offset; /* in the memory file */
+    int file;        /* of another process, or -1: the device's own */
     size_t mappings; /* its memory stays until the last of them is gone */
     bool released;   /* the handle is dead for the program */
     bool for_alloc;  /* made for cuMemAlloc: never had a handle */
 };
 
 xs_cu_result xs_sim_extent_new(int device, size_t bytes, struct xs_sim_extent **out);
+/* Memory of another process; takes over its file. It counts there and not here. */
+xs_cu_result xs_sim_extent_import(int device, size_t bytes, int file, uint64_t offset,
+                                  struct xs_sim_extent **out);
 void xs_sim_extent_release(struct xs_sim_extent *extent);
 
 /* Handle values carry the slot's generation, so a stale one is always known for what it is. */

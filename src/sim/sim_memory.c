@@ -221,6 +221,30 @@ xs_cu_result xs_sim_do_cuMemAlloc_v2(xs_cu_ptr *va, size_t bytes)
     return XS_CUDA_SUCCESS;
 }
 
+#define PITCH_BYTES ((size_t)512)
+
+xs_cu_result xs_sim_do_cuMemAllocPitch_v2(xs_cu_ptr *va, size_t *pitch, size_t width, size_t height,
+                                          unsigned element)
+{
+    const size_t row = (width + PITCH_BYTES - 1) / PITCH_BYTES * PITCH_BYTES;
+    if (!va || !pitch || !width || !height || (element != 4 && element != 8 && element != 16))
+        return invalid("NULL argument, size 0, or no element of 4, 8 or 16 bytes");
+    if (row < width || row > SIZE_MAX / height)
+        return XS_CUDA_ERROR_OUT_OF_MEMORY;
+    const xs_cu_result result = xs_sim_do_cuMemAlloc_v2(va, row * height);
+    if (result == XS_CUDA_SUCCESS)
+        *pitch = row;
+    return result;
+}
+
+/* Managed memory is device memory here. */
+xs_cu_result xs_sim_do_cuMemAllocManaged(xs_cu_ptr *va, size_t bytes, unsigned flags)
+{
+    if (flags != 1 && flags != 2)
+        return invalid("neither global nor host memory");
+    return xs_sim_do_cuMemAlloc_v2(va, bytes);
+}
+
 /* Waits for everything the context has been given, as the real one does. */
 xs_cu_result xs_sim_do_cuMemFree_v2(xs_cu_ptr va)
 {

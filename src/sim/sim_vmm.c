@@ -218,13 +218,3 @@ xs_cu_result xs_sim_do_cuMemGetAccess(unsigned long long *flags, const struct xs
     *flags = mapping->access[where->id];
     return XS_CUDA_SUCCESS;
 }
-
-/* Sharing with another process is not simulated, though handles may be created for it. */
-xs_cu_result xs_sim_do_cuMemExportToShareableHandle(void *out, xs_cu_mem mem, int type,
-                                                    unsigned long long flags)
-{
-    (void)type, (void)flags;
-    if (!out || !xs_sim_extent_of(mem))
-        return invalid("NULL argument or unknown handle");
-    return XS_CUDA_ERROR_NOT_SUPPORTED;
-}
