@@ -25,7 +25,8 @@ void xs_alloc_hand_out(const struct xs_request *request, struct xs_block *block)
     block->device = (uint8_t)dev->caps.ordinal;
     block->key = xs_cache_key(bytes, request->lane);
     /* A block larger than the request asked for would be found under another size. */
-    block->cacheable = request->own && request->own->enabled && bytes == request->bytes;
+    block->cacheable = request->own && request->own->enabled && bytes == request->bytes &&
+                       !xs_stream_is_none(request->handle);
     xs_account_went_out(dev, bytes);
     xs_account_alloc(dev, request->own, request->requested, bytes);
     xs_addr_map_insert(&dev->addresses, &block->addr, xs_block_va(block));
@@ -195,7 +196,9 @@ static enum xseg_result fill_with_poison(struct xs_device *dev, const struct xs_
                                          xs_cu_stream handle)
 {
     unsigned poison = atomic_load_explicit(&dev->poison, memory_order_relaxed);
-    return xs_likely(!poison) ? XSEG_OK : fill(dev, block, poison, handle);
+    /* Memory of no single stream has no place in time where a fill would be safe. */
+    return xs_likely(!poison) || xs_stream_is_none(handle) ? XSEG_OK
+                                                           : fill(dev, block, poison, handle);
 }
 
 static enum xseg_result alloc(struct xs_request *request, bool known, void **ptr)
@@ -274,6 +277,8 @@ static enum xseg_result freed_already(const struct xs_block *block)
 
 enum xseg_result xs_free(struct xs_device *dev, struct xs_block *block)
 {
+    if (block->stream->key.handle == XS_STREAM_ANY)
+        return xs_free_on(dev, block, XS_STREAM_ALL);
     struct xs_cache *own = xs_caches_current(dev);
     if (own && own->enabled && block->cacheable && xs_block_state_of(block) == XS_BLOCK_LIVE) {
         xs_caches_make_room(dev, own, block->key);

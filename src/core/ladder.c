@@ -407,12 +407,13 @@ enum xseg_result xs_ladder_climb(const struct xs_request *request, struct xs_blo
     if (e)
         goto unlock;
     int capture = XS_CU_CAPTURE_STATUS_NONE;
-    if (request->handle)
+    bool none = xs_stream_is_none(request->handle);
+    if (request->handle && !none)
         e = xs_driver_result(xs_cu_stream_is_capturing(request->handle, &capture));
     c.capturing = capture != XS_CU_CAPTURE_STATUS_NONE;
     xs_lock_acquire(&dev->lock);
     c.expandable = xs_alloc_is_expandable(dev);
-    c.may_borrow = dev->policy.cross_stream_wait;
+    c.may_borrow = dev->policy.cross_stream_wait && !none;
     if (!xs_stream_is_trusted(request->stream))
         xs_streams_mark_capturing(&dev->streams, request->stream, c.capturing);
     xs_lock_release(&dev->lock);

@@ -247,20 +247,36 @@ static enum xseg_result wait_for_gpu(struct xs_device *dev)
     return e;
 }
 
+/* `anyway`: also where the GPU cannot be waited for, since a kernel has failed. */
+static enum xseg_result close_locked(int ordinal, bool anyway)
+{
+    struct xs_device *dev = xs_runtime_open_device(ordinal);
+    enum xseg_result e = dev ? wait_for_gpu(dev) : XSEG_OK;
+    if (!dev || (e && !anyway))
+        return e;
+    xs_device_close(dev);
+    atomic_store(&runtime.device[ordinal], NULL);
+    xs_meta_unmap(dev, sizeof(*dev));
+    return XSEG_OK;
+}
+
+void xs_runtime_close_device(int ordinal)
+{
+    if (xs_runtime_is_over() || !xs_runtime_open_device(ordinal))
+        return;
+    xs_lock_acquire(&runtime.lock);
+    close_locked(ordinal, true);
+    xs_lock_release(&runtime.lock);
+}
+
 enum xseg_result xs_runtime_shutdown(void)
 {
     if (xs_runtime_is_over())
         return XSEG_OK;
     enum xseg_result e = XSEG_OK;
     xs_lock_acquire(&runtime.lock);
-    for (int i = 0; i < XS_DEVICE_LIMIT && !e; i++) {
-        struct xs_device *dev = xs_runtime_open_device(i);
-        if (!dev || (e = wait_for_gpu(dev)))
-            continue;
-        xs_device_close(dev);
-        atomic_store(&runtime.device[i], NULL);
-        xs_meta_unmap(dev, sizeof(*dev));
-    }
+    for (int i = 0; i < XS_DEVICE_LIMIT && !e; i++)
+        e = close_locked(i, false);
     if (!e)
         atomic_store(&runtime.started, false);
     xs_lock_release(&runtime.lock);

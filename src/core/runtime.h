@@ -30,6 +30,9 @@ enum xseg_result xs_runtime_configure(const char *conf);
 enum xseg_result xs_runtime_use_driver(const char *path);
 
 enum xseg_result xs_runtime_shutdown(void);
+/* The same for one device, whose context is about to go; nothing where it is not open. What the driver refuses
+ * then goes with the context. */
+void xs_runtime_close_device(int ordinal);
 
 /* Whether this process is a forked child of one that had started: CUDA does not work in it, and the memory
  * is the parent's. Allocating fails, freeing does nothing, statistics are those of the fork. */

@@ -93,6 +93,7 @@ SAME(XS_CU_STREAM_PER_THREAD, CU_STREAM_PER_THREAD);
 SAME_SIZE(xs_cu_result, CUresult);
 SAME_SIZE(xs_cu_attribute, CUdevice_attribute);
 SAME_SIZE(xs_cu_granularity, CUmemAllocationGranularity_flags);
+SAME_SIZE(xs_cu_handle_type, CUmemAllocationHandleType);
 SAME_SIZE(xs_cu_capture_status, CUstreamCaptureStatus);
 SAME_SIZE(xs_cu_capture_mode, CUstreamCaptureMode);
 SAME_TYPE(xs_cu_device, CUdevice);
@@ -153,6 +154,9 @@ SAME_FIELD(alloc_prop, alloc_flags.usage, CUmemAllocationProp, allocFlags.usage)
 #define SYMBOL_stream_wait_event     cuStreamWaitEvent
 #define SYMBOL_stream_is_capturing   cuStreamIsCapturing
 #define SYMBOL_stream_get_id         cuStreamGetId
+#define SYMBOL_stream_synchronize    cuStreamSynchronize
+#define SYMBOL_mem_export            cuMemExportToShareableHandle
+#define SYMBOL_mem_import            cuMemImportFromShareableHandle
 #define SYMBOL_ctx_record_event      cuCtxRecordEvent
 #define SYMBOL_exchange_capture_mode cuThreadExchangeStreamCaptureMode
 #define SYMBOL_memset_d8_async       cuMemsetD8Async
@@ -177,6 +181,7 @@ XS_DRIVER_LIST(SAME_SYMBOL)
 #define xs_cu_result         CUresult
 #define xs_cu_attribute      CUdevice_attribute
 #define xs_cu_granularity    CUmemAllocationGranularity_flags
+#define xs_cu_handle_type    CUmemAllocationHandleType
 #define xs_cu_capture_status CUstreamCaptureStatus
 #define xs_cu_capture_mode   CUstreamCaptureMode
 #define xs_cu_alloc_prop     CUmemAllocationProp_st

@@ -1,11 +1,11 @@
-/* What one device can do, asked once. Read-only afterwards, but for `handle_types`. */
+/* What one device can do, asked once. Read-only afterwards, but for `peers`. */
 #ifndef XS_DRIVER_CAPS_H
 #define XS_DRIVER_CAPS_H
 
-#include <stdatomic.h>
-
 #include "base/base.h"
 #include "driver/cuda_abi.h"
+
+#define XS_PEER_LIMIT 64
 
 struct xs_caps {
     int ordinal;
@@ -17,6 +17,7 @@ struct xs_caps {
     bool fabric;    /* ... as fabric handles, says the device; creation may still refuse */
     bool rdma;      /* GPUDirect RDMA works on VMM memory */
     char name[128];
+    uint64_t peers; /* devices that may access its memory, a set of ordinals; see core/peers.h */
 };
 
 /* The driver must be loaded. Creates no context. Errors: NO_DEVICE, DRIVER. */

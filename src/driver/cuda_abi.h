@@ -13,6 +13,7 @@ typedef int xs_cu_result;
 typedef int xs_cu_device;
 typedef int xs_cu_attribute;      /* CUdevice_attribute */
 typedef int xs_cu_granularity;    /* CUmemAllocationGranularity_flags */
+typedef int xs_cu_handle_type;    /* CUmemAllocationHandleType */
 typedef int xs_cu_capture_status; /* CUstreamCaptureStatus */
 typedef int xs_cu_capture_mode;   /* CUstreamCaptureMode */
 typedef unsigned long long xs_cu_ptr;

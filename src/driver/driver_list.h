@@ -55,6 +55,16 @@
       (void *)stream, (void *)status)                                                              \
     X(EXTRA, stream_get_id, "cuStreamGetId", (xs_cu_stream stream, unsigned long long *id),        \
       (stream, id), "%p, %p", (void *)stream, (void *)id)                                          \
+    X(EXTRA, stream_synchronize, "cuStreamSynchronize", (xs_cu_stream stream), (stream), "%p",     \
+      (void *)stream)                                                                              \
+    X(EXTRA, mem_export, "cuMemExportToShareableHandle",                                           \
+      (void *out, xs_cu_mem mem, xs_cu_handle_type type, unsigned long long flags),                \
+      (out, mem, type, flags),                                                                     \
+      "%p, 0x%llx, %d, %llu", out, mem, type, flags)                                               \
+    X(EXTRA, mem_import, "cuMemImportFromShareableHandle",                                         \
+      (xs_cu_mem *mem, void *os_handle, xs_cu_handle_type type), (mem, os_handle, type),           \
+      "%p, %p, %d",                                                                                \
+      (void *)mem, os_handle, type)                                                                \
     X(EXTRA, ctx_record_event, "cuCtxRecordEvent", (xs_cu_context ctx, xs_cu_event event),         \
       (ctx, event), "%p, %p", (void *)ctx, (void *)event)                                          \
     X(EXTRA, exchange_capture_mode, "cuThreadExchangeStreamCaptureMode",                           \

@@ -101,6 +101,18 @@ static inline xs_cu_ptr xs_block_end(const struct xs_block *block)
     return block->node.va + block->node.size;
 }
 
+/*
+ * Whether free memory of the two streams (NULL: idle) may be one block: of one stream, or one of them idle. What
+ * was freed in the order of all streams stays as it is: it serves nobody before it is idle, so it must not take
+ * neighbours with it, nor wait for theirs.
+ */
+static inline bool xs_block_streams_join(const struct xs_stream *a, const struct xs_stream *b)
+{
+    if ((a && a->key.handle == XS_STREAM_ALL) || (b && b->key.handle == XS_STREAM_ALL))
+        return false;
+    return a == b || !a || !b;
+}
+
 /* The neighbour before or after it in the segment, or NULL. */
 static inline struct xs_block *xs_block_prev(const struct xs_block *block)
 {

@@ -114,8 +114,7 @@ static void remove_free(struct xs_heap *heap, struct xs_block *block)
 static bool can_join_free(const struct xs_block *a, const struct xs_block *b)
 {
     return a && b && xs_block_state_of(a) == XS_BLOCK_FREE &&
-           xs_block_state_of(b) == XS_BLOCK_FREE &&
-           (a->stream == b->stream || !a->stream || !b->stream);
+           xs_block_state_of(b) == XS_BLOCK_FREE && xs_block_streams_join(a->stream, b->stream);
 }
 
 static struct xs_block *coalesce_free(struct xs_heap *heap, struct xs_block *block)

@@ -82,8 +82,7 @@ static bool check_neighbour(struct check *c, const struct xs_block *block)
         return true;
     if (xs_block_state_of(block) == XS_BLOCK_HOLE)
         return broken_block(c, "H4", block, "the next one is a hole too");
-    bool joinable =
-        !c->heap->whole && (block->stream == next->stream || !block->stream || !next->stream);
+    bool joinable = !c->heap->whole && xs_block_streams_join(block->stream, next->stream);
     return xs_block_state_of(block) != XS_BLOCK_FREE || !joinable ||
            broken_block(c, "H3", block, "could be joined with the next one");
 }

@@ -86,9 +86,14 @@ xs_cu_result xs_segment_unmap(xs_cu_ptr va, size_t bytes)
 
 xs_cu_result xs_segment_open(const struct xs_caps *caps, xs_cu_ptr va, size_t bytes)
 {
-    struct xs_cu_access_desc access = {{XS_CU_LOCATION_DEVICE, caps->device},
-                                       XS_CU_ACCESS_READWRITE};
-    return xs_cu_mem_set_access(va, bytes, &access, 1);
+    struct xs_cu_access_desc access[XS_PEER_LIMIT + 1];
+    size_t n = 0;
+    access[n++] =
+        (struct xs_cu_access_desc){{XS_CU_LOCATION_DEVICE, caps->device}, XS_CU_ACCESS_READWRITE};
+    for (uint64_t left = caps->peers; left; left &= left - 1)
+        access[n++] = (struct xs_cu_access_desc){
+            {XS_CU_LOCATION_DEVICE, (int)xs_log2(left & -left)}, XS_CU_ACCESS_READWRITE};
+    return xs_cu_mem_set_access(va, bytes, access, n);
 }
 
 static void fill(struct xs_segment *segment, xs_cu_ptr va, size_t bytes, struct xs_extent *extent)

@@ -12,7 +12,7 @@ enum xseg_result xs_stream_identify(xs_cu_stream handle, struct xs_stream_key *k
         handle = NULL;
     key->handle = handle;
     key->id = 0;
-    if (handle == NULL)
+    if (handle == NULL || xs_stream_is_none(handle))
         return XSEG_OK;
     if (handle == XS_CU_STREAM_PER_THREAD) {
         struct xs_thread *t = xs_thread_self();
@@ -47,7 +47,7 @@ void xs_streams_destroy(struct xs_streams *streams)
 /* A created stream is its id alone: the handle's value may come back with another. */
 static bool is_special(xs_cu_stream handle)
 {
-    return handle == NULL || handle == XS_CU_STREAM_PER_THREAD;
+    return handle == NULL || handle == XS_CU_STREAM_PER_THREAD || xs_stream_is_none(handle);
 }
 
 bool xs_stream_is_trusted(const struct xs_stream *stream)

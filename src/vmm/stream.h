@@ -19,9 +19,17 @@
 #define XS_STREAM_INDEX_LIMIT 4096
 #define XS_STREAM_BUCKETS     256
 
+/*
+ * Two streams that are none, for memory that no single stream orders. ANY asks for memory that work on every
+ * stream may use at once, so only idle memory serves it. ALL frees in the order of all streams together: what
+ * is freed on it becomes idle once a context-wide fence has passed. Nothing is ever asked for ALL or freed on ANY.
+ */
+#define XS_STREAM_ANY ((xs_cu_stream) ~(uintptr_t)0)
+#define XS_STREAM_ALL ((xs_cu_stream) ~(uintptr_t)1)
+
 /* What a handle is, found out before any lock is taken. */
 struct xs_stream_key {
-    xs_cu_stream handle; /* NULL and the two special values as they are */
+    xs_cu_stream handle; /* NULL and the special values as they are */
     uint64_t id;         /* driver's id, thread id, or 0 */
 };
 
@@ -44,6 +52,11 @@ struct xs_streams {
     uint64_t recycled;  /* how often a record was taken again for another stream */
 };
 
+static inline bool xs_stream_is_none(xs_cu_stream handle)
+{
+    return handle == XS_STREAM_ANY || handle == XS_STREAM_ALL;
+}
+
 /* Asks the driver who `handle` is; it must be alive. One quick call for created streams, else none. */
 enum xseg_result xs_stream_identify(xs_cu_stream handle, struct xs_stream_key *key);
 
@@ -53,7 +66,7 @@ void xs_streams_mark_capturing(struct xs_streams *streams, struct xs_stream *str
                                bool capturing);
 /* No stream captures any more. */
 void xs_streams_forget_captures(struct xs_streams *streams);
-/* Whether a handle cannot come to mean another stream: the two special ones, and trusted ones. */
+/* Whether a handle cannot come to mean another stream: the special ones, and trusted ones. */
 bool xs_stream_is_trusted(const struct xs_stream *stream);
 /* Up to `max` streams whose handles are sure to be alive, being the legacy stream or vouched for, and that have
  * freed something which is not known to have passed. Returns how many. */
