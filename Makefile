@@ -58,14 +58,15 @@ CMOCKA_LIBS ?= $(shell $(PKG_CONFIG) --libs cmocka 2>/dev/null || echo -lcmocka)
 FLOORS  := base driver policy stats vmm heap host cache core report api
 LIB_SRC := $(sort $(wildcard $(addsuffix /*.c,$(addprefix src/,$(FLOORS)))))
 LIB_SRC := $(filter-out src/driver/abi_check.c,$(LIB_SRC))
+PRE_SRC := $(sort $(filter-out %_abi_check.c,$(wildcard src/preload/*.c)))
 SIM_SRC := $(sort $(wildcard src/sim/*.c))
 CLI_SRC := $(sort $(filter-out src/cli/main.c,$(wildcard src/cli/*.c)) $(wildcard bench/*.c))
 obj      = $(patsubst %.c,$B/%.o,$(1))
 
 # ---- build ----------------------------------------------------------------------------------------
-## all: libxseg.a, libxseg.so, the program xseg, the simulator sim/libcuda.so.1
+## all: libxseg.a, libxseg.so, libxseg_preload.so, the program xseg, the simulator sim/libcuda.so.1
 .PHONY: all
-all: $B/libxseg.a $B/libxseg.so $B/xseg $B/sim/libcuda.so.1
+all: $B/libxseg.a $B/libxseg.so $B/libxseg_preload.so $B/xseg $B/sim/libcuda.so.1
 
 # The library alone, where nobody has asked for something else: a tenth fewer instructions for a miss.
 ifeq ($(PROFILE)-$(origin CFLAGS),release-file)
@@ -96,6 +97,14 @@ $B/$(SONAME): $(call obj,$(LIB_SRC)) src/api/xseg.map
 
 $B/libxseg.so: $B/$(SONAME)
 	$(Q)ln -sf $(SONAME) $@
+
+# Its own references stay its own, whatever else is preloaded; it is never unloaded, since programs hold its
+# functions. dlsym has to end in a jump in every build.
+$B/src/preload/look_up.o: XS_CFLAGS += -O2 -foptimize-sibling-calls -fno-sanitize=all
+$B/libxseg_preload.so: $(call obj,$(PRE_SRC)) $(call obj,$(LIB_SRC)) src/preload/preload.map
+	$(call say,LD)
+	$(Q)$(CC) -shared -Wl,-soname,libxseg_preload.so -Wl,--version-script=src/preload/preload.map -Wl,-Bsymbolic \
+	    -Wl,-z,nodelete $(if $(SAN),,-Wl$(comma)-z$(comma)defs) -o $@ $(filter %.o,$^) $(XS_LDFLAGS) $(LDLIBS)
 
 $B/sim/libcuda.so.1: $(call obj,$(SIM_SRC))
 	@mkdir -p $(@D)
@@ -151,6 +160,46 @@ $(FUZZ_ALL): $B/%: %.c $B/libcli.a $B/libxseg.a Makefile $B/flags
 	$(call say,LD)
 	$(Q)$(CC) $(XS_CPPFLAGS) $(XS_CFLAGS) -DXS_FUZZ_MAIN -MMD -MP -o $@ $< $(filter %.a,$^) $(XS_LDFLAGS) $(LDLIBS)
 
+# Programs that know nothing of xseg, for the preload: route.c once for each way to the driver, linked with the
+# driver, the runtime library of the tests as an archive or as a library, or neither.
+PRE := $B/tests/preload
+ROUTES_linked  := linked.1 next.3 default.4
+ROUTES_alone   := dlsym.2 proc.5 old_proc.6 per_thread.7 plugin.10
+ROUTES_static  := static.8 entry_point_static.9
+ROUTES_shared  := shared.8 entry_point_shared.9
+ROUTES_ALL     := $(ROUTES_linked) $(ROUTES_alone) $(ROUTES_static) $(ROUTES_shared)
+route_file      = $(PRE)/route_$(basename $(1))
+PRE_CUDART     := $(PRE)/libcudart.so.13
+PRE_PROGRAMS   := $(patsubst %.c,$B/%,$(sort $(filter-out %/route.c,$(call with_main,$(wildcard tests/preload/*.c)))))
+PRE_NEEDS      := $(foreach r,$(ROUTES_ALL),$(call route_file,$r)) $(PRE)/plugin.so $(PRE)/counter.so $(PRE_PROGRAMS)
+PRE_COMPILE     = $(CC) $(XS_CPPFLAGS) $(XS_CFLAGS) -fvisibility=default -MMD -MP -o $@
+PRE_LINK        = $(XS_LDFLAGS) -ldl
+$(PRE_CUDART): tests/preload/fake_cudart.c $B/flags
+	@mkdir -p $(@D)
+	$(call say,LD)
+	$(Q)$(PRE_COMPILE) -shared -Wl,-soname,libcudart.so.13 $< $(PRE_LINK)
+$(PRE)/plugin.so: tests/preload/plugin.c $(PRE_CUDART)
+	$(call say,LD)
+	$(Q)$(PRE_COMPILE) -shared $< $(PRE_CUDART) '-Wl,-rpath,$$ORIGIN' $(PRE_LINK)
+$(PRE)/counter.so: tests/preload/counter.c $B/flags
+	@mkdir -p $(@D)
+	$(call say,LD)
+	$(Q)$(PRE_COMPILE) -shared $< $(PRE_LINK)
+define ROUTE_RULE
+$(call route_file,$(1)): tests/preload/route.c $(filter-out -%,$(2)) $B/sim/libcuda.so.1 $B/flags
+	@mkdir -p $$(@D)
+	$$(call say,LD)
+	$$(Q)$$(PRE_COMPILE) -DROUTE=$(patsubst .%,%,$(suffix $(1))) $$< $(2) '-Wl,-rpath,$$$$ORIGIN' $$(PRE_LINK)
+endef
+$(foreach r,$(ROUTES_linked),$(eval $(call ROUTE_RULE,$r,-Wl$(comma)--no-as-needed $B/sim/libcuda.so.1)))
+$(foreach r,$(ROUTES_alone),$(eval $(call ROUTE_RULE,$r,)))
+$(foreach r,$(ROUTES_static),$(eval $(call ROUTE_RULE,$r,tests/preload/fake_cudart.c)))
+$(foreach r,$(ROUTES_shared),$(eval $(call ROUTE_RULE,$r,$(PRE_CUDART))))
+$(PRE_PROGRAMS): $B/%: %.c $(PRE_CUDART) $B/flags
+	@mkdir -p $(@D)
+	$(call say,LD)
+	$(Q)$(PRE_COMPILE) $< $(PRE_CUDART) '-Wl,-rpath,$$ORIGIN' $(PRE_LINK)
+
 EXAMPLES := $(patsubst docs/examples/%.c,$B/docs/examples/%,$(sort $(wildcard docs/examples/*.c)))
 $(EXAMPLES): $B/%: %.c include/xseg/xseg.h $B/libxseg.a Makefile $B/flags
 	@mkdir -p $(@D)
@@ -175,6 +224,7 @@ job       = '$(short)|$(if $(script),sh $(script),$(if $(findstring test_sim_,$(
 jobs_of   = $(foreach p,$($(1)_RUN),$(call job,$p))
 fuzz_jobs = $(foreach p,$(FUZZ_RUN),$(call job,$p,$(FUZZ_ROUNDS)))
 cli_jobs  = 'cli|sh tests/cli/run.sh $B/xseg $B/sim/libcuda.so.1 $(if $(T),*$(T)*)'
+preload_jobs = 'preload|sh tests/preload/run.sh $B $T'
 lint_jobs = $(foreach s,floors functions calls globals format,'lint/$s|sh tests/lint/check_$s.sh $B')
 rest_jobs = 'docs|sh tests/lint/check_docs.sh $B' 'exports|sh tests/lint/check_exports.sh $B' \
             'abi|sh tests/lint/check_abi.sh' 'headers|sh tests/lint/check_headers.sh' \
@@ -183,12 +233,12 @@ rest_jobs = 'docs|sh tests/lint/check_docs.sh $B' 'exports|sh tests/lint/check_e
             'install|sh tests/lint/check_install.sh B=$B PROFILE=$(PROFILE) SAN=$(SAN)'
 RUN       = $(Q)CC='$(CC)' tests/run.sh -o $B/tests/logs $(if $(LABEL),-l $(LABEL))
 PROGRAMS  = $(foreach k,$(KINDS),$($k_RUN)) $(FUZZ_RUN)
-NEEDS     = all $(FAKES)
+NEEDS     = all $(FAKES) $(PRE_NEEDS)
 
 ## check: everything that needs no GPU: all test programs, the program's own tests, lint, docs, ABI
 .PHONY: check
 check: $(NEEDS) $(PROGRAMS) $(EXAMPLES)
-	$(RUN) $(foreach k,$(KINDS),$(call jobs_of,$k)) $(fuzz_jobs) $(cli_jobs) \
+	$(RUN) $(foreach k,$(KINDS),$(call jobs_of,$k)) $(fuzz_jobs) $(cli_jobs) $(preload_jobs) \
 	    $(if $(T),,$(lint_jobs) $(rest_jobs))
 
 ## check-unit check-model check-fault check-reports: one kind of test program; T=heap picks by name
@@ -198,6 +248,11 @@ check-$(1): $$(NEEDS) $$($(1)_RUN)
 	$$(RUN) $$(call jobs_of,$(1))
 endef
 $(foreach k,$(filter-out race,$(KINDS)),$(eval $(call KIND_CHECK,$k)))
+
+## check-preload: programs of many kinds under libxseg_preload.so, and without it
+.PHONY: check-preload
+check-preload: all $(PRE_NEEDS)
+	$(RUN) $(preload_jobs)
 
 ## check-cli: the program's golden tests; tests/cli/run.sh --update rewrites what they expect
 ## check-fuzz: the fuzz targets as ordinary tests, FUZZ_ROUNDS inputs each
@@ -272,12 +327,13 @@ format-check: ; $(Q)sh tests/lint/check_format.sh
 .PHONY: tidy
 tidy: ; $(Q)$(CLANG_TIDY) --quiet $(LIB_SRC) $(SIM_SRC) $(CLI_SRC) src/cli/main.c -- $(XS_CPPFLAGS) -std=c11
 
-## docs: write docs/options.md, docs/statistics.md and alloc.conf.example from their tables
+## docs: write docs/options.md, docs/statistics.md, docs/preload_entries.md and alloc.conf.example from their tables
 ## check-docs: fail if one of them differs from its table
 .PHONY: docs check-docs
 docs: $B/xseg
 	$(Q)$B/xseg conf --options >docs/options.md
 	$(Q)$B/xseg conf --statistics >docs/statistics.md
+	$(Q)$B/xseg conf --preload >docs/preload_entries.md
 	$(Q)$B/xseg conf --example >alloc.conf.example
 check-docs: $B/xseg
 	$(Q)sh tests/lint/check_docs.sh $B
@@ -293,6 +349,7 @@ SIMDIR := $(PREFIX)/lib/xseg/sim
 FILES  := $(foreach h,$(wildcard include/xseg/*.h include/xseg/*.hpp),644:$h:$(INCLUDEDIR)/xseg/$(notdir $h)) \
           755:$B/xseg:$(BINDIR)/xseg 644:$B/libxseg.a:$(LIBDIR)/libxseg.a \
           755:$B/$(SONAME):$(LIBDIR)/libxseg.so.$(VERSION) 644:$B/xseg.pc:$(LIBDIR)/pkgconfig/xseg.pc \
+          755:$B/libxseg_preload.so:$(LIBDIR)/libxseg_preload.so \
           755:$B/sim/libcuda.so.1:$(SIMDIR)/libcuda.so.1 644:src/api/xseg_torch.py:$(PYTHONDIR)/xseg_torch.py
 LINKS  := libxseg.so.$(VERSION):$(LIBDIR)/$(SONAME) $(SONAME):$(LIBDIR)/libxseg.so
 DIRS   := $(INCLUDEDIR)/xseg $(SIMDIR) $(PYTHONDIR) $(PREFIX)/lib/xseg

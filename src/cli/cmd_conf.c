@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/conf_docs.h"
 #include "cli/json.h"
+#include "cli/preload_docs.h"
 #include "cli/stats_docs.h"
 #include "cli/table.h"
 #include "policy/conf.h"
@@ -15,14 +16,22 @@ static const char *const level_names[] = {"note", "warning", "error"};
 
 static const char kHelp[] =
     "Usage: xseg conf [STRING | @FILE] [--json]\n"
-    "       xseg conf --options | --example | --statistics\n"
+    "       xseg conf --options | --example | --statistics | --preload\n"
     "\n"
     "Shows the policy that the environment sets, or that STRING would: each key, its value, and "
     "where\n"
     "the value comes from; then what there is to say about it. Fails if the text is refused.\n"
     "\n";
 
-enum flag { FLAG_JSON, FLAG_OPTIONS, FLAG_EXAMPLE, FLAG_STATISTICS, FLAG_HELP, FLAG_COUNT };
+enum flag {
+    FLAG_JSON,
+    FLAG_OPTIONS,
+    FLAG_EXAMPLE,
+    FLAG_STATISTICS,
+    FLAG_PRELOAD,
+    FLAG_HELP,
+    FLAG_COUNT
+};
 
 /* The policy as read, and what there was to say. */
 struct reading {
@@ -173,6 +182,8 @@ int cmd_conf(int argc, char **argv)
         [FLAG_EXAMPLE] = {"example", NULL, "a file with all defaults, alloc.conf.example", NULL},
         [FLAG_STATISTICS] = {"statistics", NULL,
                              "the reference of all statistics, docs/statistics.md", NULL},
+        [FLAG_PRELOAD] = {"preload", NULL,
+                          "what the preload stands before, docs/preload_entries.md", NULL},
         [FLAG_HELP] = {"help", NULL, "this text", NULL},
     };
     struct xs_args args = {.command = "xseg conf", .options = options, .n_options = FLAG_COUNT};
@@ -189,6 +200,8 @@ int cmd_conf(int argc, char **argv)
         conf_docs_example();
     } else if (options[FLAG_STATISTICS].value) {
         stats_docs();
+    } else if (options[FLAG_PRELOAD].value) {
+        preload_docs();
     } else {
         return show(args.n_operands ? args.operands[0] : NULL, options[FLAG_JSON].value);
     }

@@ -113,6 +113,21 @@
       COUNT, "0", "[0, 255]", "", KEEP, LIVE,                                                      \
       "Debugging: fill blocks with this byte when they are freed and when they are handed out; "   \
       "streams must outlive their blocks, and nothing is cached; 0: off.")                         \
+    X(native_from, "native_from",                                                                  \
+      SIZE, "unlimited", "[0, )", "unlimited", KEEP, START,                                        \
+      "Preload: requests from this size on, up to native_to, are the driver's own cudaMalloc, "    \
+      "for libraries that need such memory.")                                                      \
+    X(native_to, "native_to",                                                                      \
+      SIZE, "unlimited", "[0, )", "unlimited", KEEP, START,                                        \
+      "Preload: the largest request that native_from concerns.")                                   \
+    X(preload_order, "preload_order",                                                              \
+      CHOICE, "auto", "auto|context", "", KEEP, START,                                             \
+      "Preload: when freed memory may be handed out again; auto: at once as long as only the "     \
+      "legacy stream has been given work; context: never before all streams have passed the "      \
+      "free.")                                                                                     \
+    X(preload_memory_info, "preload_memory_info",                                                  \
+      CHOICE, "cached", "cached|native", "", KEEP, START,                                          \
+      "Preload: whether cudaMemGetInfo counts as free what is cached.")                            \
     X(strict, "strict",                                                                            \
       BOOL, "False", "False|True", "", KEEP, LIVE,                                                 \
       "An unknown key is an error, and a string that is refused stops xseg from starting.")

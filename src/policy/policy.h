@@ -14,6 +14,8 @@ enum xs_backend { XS_BACKEND_NATIVE, XS_BACKEND_CUDA_MALLOC };
 enum xs_handle_type { XS_HANDLE_NONE, XS_HANDLE_POSIX_FD, XS_HANDLE_FABRIC, XS_HANDLE_AUTO };
 enum xs_gpu_direct_rdma { XS_RDMA_AUTO, XS_RDMA_ON, XS_RDMA_OFF };
 enum xs_cache_choice { XS_CACHE_AUTO, XS_CACHE_ON, XS_CACHE_OFF };
+enum xs_order { XS_ORDER_AUTO, XS_ORDER_CONTEXT };
+enum xs_memory_info { XS_INFO_CACHED, XS_INFO_NATIVE };
 
 /* Address space of one segment: bytes, or else a share of the device's memory, or else (both 0)
  * automatic. */

@@ -10,6 +10,7 @@ check_generated() {
 }
 check_generated --options docs/options.md
 check_generated --statistics docs/statistics.md
+check_generated --preload docs/preload_entries.md
 check_generated --example alloc.conf.example
 for page in *.md */*.md */*/*.md; do
     [ -f "$page" ] || continue

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Fails if libxseg.a holds a variable that tests/lint/globals does not list, or lists one that is gone.
+# Fails if libxseg.a or the preload holds a variable that tests/lint/globals does not list, or lists one that is gone.
 # Constant tables that only the loader writes to (.data.rel.ro) do not count.
 cd "$(dirname "$0")/../.." || exit 2
 build=${1:-build/release}
@@ -8,7 +8,9 @@ case $build in
 *release*) ;;
 *) echo "skipped: only of the release build" && exit 77 ;;
 esac
-nm --format=sysv --defined-only "$build/libxseg.a" | awk -F'|' '
+preload=$(ls src/preload/*.c | grep -v _abi_check | sed "s|^|$build/|; s|c\$|o|")
+# shellcheck disable=SC2086
+nm --format=sysv --defined-only "$build/libxseg.a" $preload | awk -F'|' '
     FNR == NR { if ($0 !~ /^#/ && $0 !~ /^[ \t]*$/) { split($0, word, /[ \t]+/); known[word[1]] = 1 }
                 next }
     { section = $7; gsub(/ /, "", section); name = $1; gsub(/ /, "", name); sub(/\.[0-9]+$/, "", name) }

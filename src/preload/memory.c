@@ -1,0 +1,142 @@
+/* cuMemAlloc and its relatives. What is odd about a call is the driver's to judge: it gets it as it is. */
+#include "core/inside.h"
+#include "core/runtime.h"
+#include "preload/door.h"
+#include "preload/give_back.h"
+#include "preload/report.h"
+#include "preload/serve.h"
+
+#define PITCH_ALIGNMENT 512
+
+/* Where the calling thread is, if it is a place that xseg can serve. */
+static struct xs_here *enter(void)
+{
+    struct xs_here *here;
+    return xs_door_is_open() && !xs_here_enter(&here) && here->dev ? here : NULL;
+}
+
+static xs_cu_result alloc_native(xs_cu_ptr *va, size_t bytes)
+{
+    xs_cu_result code = xs_native_cuMemAlloc_v2(va, bytes);
+    if (xs_give_back_for(code))
+        code = xs_native_cuMemAlloc_v2(va, bytes);
+    if (!code)
+        xs_report_note_native(bytes);
+    return code;
+}
+
+xs_cu_result cuMemAlloc_v2(xs_cu_ptr *va, size_t bytes)
+{
+    struct xs_here *here = va && bytes ? enter() : NULL;
+    if (!here)
+        return alloc_native(va, bytes);
+    here->settled = true;
+    switch (xs_serve_alloc(here, va, bytes)) {
+    case XS_SERVED:
+        return XS_CUDA_SUCCESS;
+    case XS_SERVED_FAIL:
+        return XS_CUDA_ERROR_OUT_OF_MEMORY;
+    default:
+        return alloc_native(va, bytes);
+    }
+}
+
+/* Without a context the driver answers even for what is ours, and so it does once it has shut down. */
+xs_cu_result cuMemFree_v2(xs_cu_ptr va)
+{
+    struct xs_here *here;
+    if (!va || !xs_door_is_open())
+        return xs_native_cuMemFree_v2(va);
+    xs_cu_result code = xs_here_enter(&here);
+    if (code)
+        return xs_serve_is_ours(va) ? code : xs_native_cuMemFree_v2(va);
+    here->settled = true;
+    return xs_serve_free(va, &code) == XS_SERVED ? code : xs_native_cuMemFree_v2(va);
+}
+
+static xs_cu_result pitch_native(xs_cu_ptr *va, size_t *pitch, size_t width, size_t height,
+                                 unsigned element)
+{
+    xs_cu_result code = xs_native_cuMemAllocPitch_v2(va, pitch, width, height, element);
+    return xs_give_back_for(code) ? xs_native_cuMemAllocPitch_v2(va, pitch, width, height, element)
+                                  : code;
+}
+
+xs_cu_result cuMemAllocPitch_v2(xs_cu_ptr *va, size_t *pitch, size_t width, size_t height,
+                                unsigned element)
+{
+    size_t row, bytes;
+    bool plain = va && pitch && width && height &&
+                 (element == 4 || element == 8 || element == 16) &&
+                 !__builtin_add_overflow(width, PITCH_ALIGNMENT - 1, &row);
+    row = plain ? row / PITCH_ALIGNMENT * PITCH_ALIGNMENT : 0;
+    struct xs_here *here = plain && !__builtin_mul_overflow(row, height, &bytes) ? enter() : NULL;
+    if (!here)
+        return pitch_native(va, pitch, width, height, element);
+    switch (xs_serve_alloc(here, va, bytes)) {
+    case XS_SERVED:
+        *pitch = row;
+        return XS_CUDA_SUCCESS;
+    case XS_SERVED_FAIL:
+        return XS_CUDA_ERROR_OUT_OF_MEMORY;
+    default:
+        return pitch_native(va, pitch, width, height, element);
+    }
+}
+
+/* ---- questions ------------------------------------------------------------------------------ */
+
+xs_cu_result cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
+{
+    struct xs_here *here = free_bytes && total_bytes ? enter() : NULL;
+    size_t free_now, total;
+    if (!here || here->native_info || xseg_memory_info(here->ordinal, &free_now, &total))
+        return xs_native_cuMemGetInfo_v2(free_bytes, total_bytes);
+    *free_bytes = free_now;
+    *total_bytes = total;
+    return XS_CUDA_SUCCESS;
+}
+
+static bool find_range(xs_cu_ptr va, xs_cu_ptr *base, size_t *bytes)
+{
+    if (!xs_door_is_open() || xs_runtime_is_over())
+        return false;
+    if (!xseg_pointer_sizes((const void *)(uintptr_t)va, bytes, NULL)) {
+        *base = va;
+        return true;
+    }
+    struct xs_inside inside = xs_inside_find(va);
+    *base = inside.va;
+    *bytes = inside.requested;
+    return inside.requested != 0;
+}
+
+xs_cu_result cuMemGetAddressRange_v2(xs_cu_ptr *base, size_t *bytes, xs_cu_ptr va)
+{
+    xs_cu_ptr start;
+    size_t size;
+    if (!va || !find_range(va, &start, &size))
+        return xs_native_cuMemGetAddressRange_v2(base, bytes, va);
+    if (base)
+        *base = start;
+    if (bytes)
+        *bytes = size;
+    return XS_CUDA_SUCCESS;
+}
+
+/* CUpointer_attribute */
+enum { RANGE_START = 11, RANGE_SIZE = 12 };
+
+xs_cu_result cuPointerGetAttribute(void *data, int attribute, xs_cu_ptr va)
+{
+    xs_cu_ptr start;
+    size_t size;
+    bool asks = data && va && (attribute == RANGE_START || attribute == RANGE_SIZE);
+    if (!asks || !find_range(va, &start, &size))
+        return xs_native_cuPointerGetAttribute(data, attribute, va);
+    if (attribute == RANGE_START)
+        *(xs_cu_ptr *)data = start;
+    else
+        *(size_t *)data = size;
+    return XS_CUDA_SUCCESS;
+}

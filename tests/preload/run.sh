@@ -1,0 +1,127 @@
+#!/bin/sh
+# Programs that know nothing of xseg, under the preload and without it, over the simulator.
+#
+#   run.sh BUILD [PATTERN]     BUILD: build/release; PATTERN: only tests whose name contains it
+#
+# The last line is "N passed, N failed[, N skipped]".
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+build=$PWD/${1:-build/release}
+pattern=${2:-}
+here=$build/tests/preload
+preload=$build/libxseg_preload.so
+xseg=$build/xseg
+scratch=$(mktemp -d) || exit 2
+trap 'rm -rf "$scratch"' EXIT
+export LD_LIBRARY_PATH="$build/sim" TEST_PLUGIN="$here/plugin.so" XSEG_LOG=0 XSEG_SIM_CAPACITY=1G
+unset XSEG_PRELOAD XSEG_REPORT XSEG_RECORD ALLOC_CONF PYTORCH_ALLOC_CONF PYTORCH_CUDA_ALLOC_CONF
+# The sanitizers' run-time has to come first.
+runtime=
+case $build in
+*address*) runtime=$(${CC:-cc} -print-file-name=libasan.so): ;;
+*thread*) runtime=$(${CC:-cc} -print-file-name=libtsan.so): ;;
+esac
+passed=0 failed=0 skipped=0
+
+# test_case NAME COMMAND...: passes if the command does.
+test_case() {
+  label=$1
+  shift
+  case $label in *"$pattern"*) ;; *) return ;; esac
+  ("$@") >"$scratch/out" 2>&1
+  status=$?
+  case $status in
+  0) passed=$((passed + 1)) ;;
+  77) skipped=$((skipped + 1)) && echo "skip $label" ;;
+  *) failed=$((failed + 1)) && echo "FAIL $label: status $status" && tail -n 20 "$scratch/out" ;;
+  esac
+}
+
+under() { LD_PRELOAD="$runtime$preload" "$@"; }
+same() { cmp "$1" "$2" || { diff "$1" "$2"; return 1; }; }
+
+# The output and the exit status are the same with and without.
+same_output() {
+  "$@" >"$scratch/plain" 2>&1
+  echo "status $?" >>"$scratch/plain"
+  under "$@" >"$scratch/under" 2>&1
+  echo "status $?" >>"$scratch/under"
+  same "$scratch/plain" "$scratch/under"
+}
+
+# ---- routes -----------------------------------------------------------------------------------------
+for program in "$here"/route_*; do
+  case $program in *.d) continue ;; esac
+  name=$(basename "$program")
+  test_case "$name" under "$program"
+  test_case "$name-plain" "$program"
+  test_case "$name-switched_off" env XSEG_PRELOAD=0 TEST_EXPECT_NATIVE=1 LD_PRELOAD="$runtime$preload" "$program"
+done
+test_case route_plugin-deepbind env TEST_DEEPBIND=1 TEST_EXPECT_NATIVE=1 LD_PRELOAD="$runtime$preload" "$here/route_plugin"
+
+# ---- where the file lies, and who else is there ------------------------------------------------------
+copied_and_renamed() {
+  cp "$preload" "$scratch/other name.so" && cp "$preload" "$scratch/x.so" || return
+  for program in route_shared route_static route_dlsym; do
+    LD_PRELOAD="$runtime$scratch/x.so" "$here/$program" || return
+    (cd "$scratch" && LD_PRELOAD="$runtime./x.so" "$here/$program") || return
+    LD_PRELOAD="$runtime$preload:$scratch/x.so" "$here/$program" || return
+    LD_PRELOAD="$runtime$scratch/x.so:$preload" "$here/$program" || return
+    LD_PRELOAD="$runtime$preload:$preload" "$here/$program" || return
+  done
+}
+beside_another_interposer() {
+  LD_PRELOAD="$runtime$preload:$here/counter.so" "$here/route_shared" &&
+    TEST_COUNTER=1 LD_PRELOAD="$runtime$here/counter.so:$preload" "$here/route_shared" 2>"$scratch/err" &&
+    grep -qx 'counted 3' "$scratch/err"
+}
+test_case copied_and_renamed copied_and_renamed
+test_case beside_another_interposer beside_another_interposer
+
+# ---- programs without CUDA ----------------------------------------------------------------------------
+quiet() { under "$@" >"$scratch/out1" 2>"$scratch/err1" && [ ! -s "$scratch/err1" ]; }
+test_case bash_true quiet bash -c true
+test_case bash_pipeline same_output bash -c 'echo a b c | tr a-z A-Z; exit 3'
+test_case python same_output python3 -c 'import json, threading; print(json.dumps([1, 2]))'
+test_case python_missing_name same_output python3 -c 'import ctypes
+for n in "cudaMalloc", "cuMemAlloc_v2", "cuMemFree_v2", "cudnnCreate", "nothing":
+    try: print(getattr(ctypes.CDLL(None), n))
+    except AttributeError as e: print("missing", n)'
+loads_nothing() {
+  under strace -f -e trace=openat,clone,socket,mmap bash -c true 2>"$scratch/trace" || return
+  ! grep -E 'libcuda|socket\(|clone\(.*CLONE_THREAD|ALLOC_CONF' "$scratch/trace"
+}
+if command -v strace >/dev/null; then test_case loads_nothing loads_nothing; fi
+
+# ---- cases of the programs ----------------------------------------------------------------------------
+# Some need settings of their own.
+settings_of() {
+  case $1 in
+  order_can_be_chosen) echo ALLOC_CONF=preload_order:context ;;
+  free_memory_can_be_the_drivers) echo ALLOC_CONF=preload_memory_info:native ;;
+  a_limit_is_what_there_is) echo ALLOC_CONF=memory_limit:100M ;;
+  some_sizes_are_the_drivers) echo ALLOC_CONF=native_from:32M,native_to:64M ;;
+  peers_*) echo XSEG_SIM_DEVICES=2 ;;
+  *) echo TEST=1 ;;
+  esac
+}
+for name in order memory lifetime; do
+  for case in $("$here/case_$name"); do
+    test_case "$name-$case" env "$(settings_of "$case")" LD_PRELOAD="$runtime$preload" "$here/case_$name" "$case"
+  done
+done
+
+# The policy changes what is done, and never what a call comes to.
+same_contract() {
+  "$here/contract" >"$scratch/plain" && # what the simulator reports at exit is another matter
+    ALLOC_CONF=$1 LD_PRELOAD=$runtime$preload "$here/contract" >"$scratch/under" && same "$scratch/plain" "$scratch/under"
+}
+for conf in '' expandable_segments:False backend:cudaMalloc preload_order:context 'nonsense,,:x' strict:True,nonsense:1 @/nowhere; do
+  test_case "contract-$conf" same_contract "$conf"
+done
+export XSEG_SIM_DEVICES=2
+test_case contract-two_devices same_contract ''
+unset XSEG_SIM_DEVICES
+
+echo "$passed passed, $failed failed$([ $skipped = 0 ] || echo ", $skipped skipped")"
+[ $failed = 0 ]
