@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "cli/beside.h"
 
 #define REAL_LIBRARY "libcuda.so.1"
 
@@ -97,19 +98,10 @@ static enum xseg_result find_simulator(char path[XS_CUDA_PATH_BYTES])
         snprintf(path, XS_CUDA_PATH_BYTES, "%s", named);
         return XSEG_OK;
     }
-    char self[XS_CUDA_PATH_BYTES - 64];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    self[n > 0 ? n : 0] = '\0';
-    char *slash = strrchr(self, '/');
-    if (slash != NULL)
-        *slash = '\0';
-    for (size_t i = 0; i < XS_COUNT_OF(places); i++) {
-        snprintf(path, XS_CUDA_PATH_BYTES, "%s/%s", self, places[i]);
-        if (access(path, R_OK) == 0)
-            return XSEG_OK;
-    }
+    if (xs_beside_find(places, XS_COUNT_OF(places), path, XS_CUDA_PATH_BYTES))
+        return XSEG_OK;
     return xs_fail(XSEG_ERROR_NO_DRIVER,
-                   "no simulator: XSEG_SIM_LIBRARY is not set, and %s has no %s", self, places[0]);
+                   "no simulator: XSEG_SIM_LIBRARY is not set, and %s has no %s", path, places[0]);
 }
 
 static enum xseg_result open_simulator(struct xs_cuda *cuda, bool needs_data)

@@ -11,6 +11,7 @@ static const struct command {
     int (*run)(int argc, char **argv);
     const char *help;
 } commands[] = {
+    {"run", cmd_run, "run a CUDA program, unchanged, with xseg under it"},
     {"replay", cmd_replay, "replay recorded allocations and show the memory reserved for them"},
     {"bench", cmd_bench, "measure speed beside other allocators"},
     {"conf", cmd_conf, "show the effective policy, each value with its source"},

@@ -123,5 +123,38 @@ export XSEG_SIM_DEVICES=2
 test_case contract-two_devices same_contract ''
 unset XSEG_SIM_DEVICES
 
+# ---- xseg run -----------------------------------------------------------------------------------------
+run() { env LD_PRELOAD="${runtime%:}" "$xseg" run "$@"; }
+run_serves() { run -- "$here/route_static"; }
+run_off() { TEST_EXPECT_NATIVE=1 run --off -- "$here/route_static"; }
+run_reports() {
+  run --report -- "$here/route_shared" 2>"$scratch/err" &&
+    grep -q 'device 0: 3 allocations; peak 128.00 MiB requested, 128.00 MiB reserved (1.0000)' "$scratch/err" &&
+    ! grep -q 'not covered' "$scratch/err" &&
+    run --report --conf native_from:1 -- "$here/case_memory" some_sizes_are_the_drivers 2>"$scratch/err"
+  grep -q 'not covered: 4 requests, 192.00 MiB' "$scratch/err"
+}
+# What was recorded is what was asked for, to the event, and the replay takes it.
+run_records() {
+  (cd "$scratch" && run --record out.trace -- "$here/$1" $2) || return
+  grep -qx "# events $3 streams $4 peak_requested $5" "$scratch/out.trace" &&
+    "$xseg" replay --driver sim --verify "$scratch/out.trace" >"$scratch/replay" && grep -q out "$scratch/replay"
+}
+run_records_children() {
+  run --record "$scratch/c.trace" -- sh -c "'$here/route_static'; '$here/route_shared'" &&
+    [ "$(ls "$scratch"/c.trace.* | wc -l)" = 2 ] && [ ! -e "$scratch/c.trace" ]
+}
+run_record_refused() {
+  XSEG_LOG=1 run --record /nowhere/x -- "$here/route_static" 2>"$scratch/err" && grep -q '/nowhere/x: cannot be made: No such file' "$scratch/err"
+}
+test_case run_serves run_serves
+test_case run_off run_off
+test_case run_reports run_reports
+test_case run_records run_records route_shared '' 6 1 134217728
+test_case run_records_streams run_records case_order stream_ordered_memory_stays_in_order 6 3 16777216
+test_case run_records_threads run_records case_order threads_on_the_legacy_stream 64000 1 '[0-9]*'
+test_case run_records_children run_records_children
+test_case run_record_refused run_record_refused
+
 echo "$passed passed, $failed failed$([ $skipped = 0 ] || echo ", $skipped skipped")"
 [ $failed = 0 ]

@@ -1,0 +1,1 @@
+xseg run --help

@@ -1,0 +1,3 @@
+xseg run --report cat <<'E'
+no CUDA, no report
+E

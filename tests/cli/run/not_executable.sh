@@ -1,0 +1,2 @@
+touch plain
+xseg run ./plain

@@ -1,0 +1,1 @@
+xseg run sh -c 'kill -TERM $$'
