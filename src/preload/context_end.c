@@ -4,6 +4,7 @@
 #include "driver/driver.h"
 #include "preload/door.h"
 #include "preload/here.h"
+#include "preload/ipc_export.h"
 #include "preload/peer.h"
 #include "preload/report.h"
 
@@ -27,9 +28,12 @@ static void end_context(xs_cu_context context)
 {
     if (!xs_door_is_open() || xs_report_is_exiting())
         return;
-    for (int i = 0; i < XS_DEVICE_LIMIT; i++)
-        if (is_bound(i, context))
-            xs_runtime_close_device(i);
+    for (int i = 0; i < XS_DEVICE_LIMIT; i++) {
+        if (!is_bound(i, context))
+            continue;
+        xs_ipc_forget_device(i);
+        xs_runtime_close_device(i);
+    }
     xs_peer_forget(context);
     xs_here_forget();
 }

@@ -3,6 +3,7 @@
 #include "core/runtime.h"
 #include "preload/door.h"
 #include "preload/give_back.h"
+#include "preload/ipc_import.h"
 #include "preload/report.h"
 #include "preload/serve.h"
 
@@ -105,6 +106,8 @@ static bool find_range(xs_cu_ptr va, xs_cu_ptr *base, size_t *bytes)
         *base = va;
         return true;
     }
+    if (xs_ipc_range(va, base, bytes))
+        return true;
     struct xs_inside inside = xs_inside_find(va);
     *base = inside.va;
     *bytes = inside.requested;

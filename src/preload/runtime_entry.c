@@ -6,6 +6,7 @@
 #include "core/runtime.h"
 #include "preload/door.h"
 #include "preload/here.h"
+#include "preload/ipc_export.h"
 #include "preload/order.h"
 #include "preload/peer.h"
 #include "preload/record.h"
@@ -67,7 +68,8 @@ static struct xs_cache *own_cache(void)
 {
     struct xs_here *here = &xs_here_of_thread;
     if (xs_unlikely(!here->settled || xs_order_is_several() || xs_record_is_on() ||
-                    xs_here_enter(&here) || !here->settled || !here->dev))
+                    atomic_load(&xs_ipc_has_exports) || xs_here_enter(&here) || !here->settled ||
+                    !here->dev))
         return NULL; /* settled: the door is open, and the driver initialised */
     const struct xs_thread *t = xs_thread_current;
     return xs_likely(t != NULL) ? t->cache[here->ordinal] : NULL;

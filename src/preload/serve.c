@@ -4,6 +4,7 @@
 #include "core/runtime.h"
 #include "preload/capture.h"
 #include "preload/door.h"
+#include "preload/ipc_export.h"
 #include "preload/order.h"
 #include "preload/peer.h"
 #include "preload/record.h"
@@ -82,6 +83,7 @@ enum xs_served xs_serve_free(xs_cu_ptr va, xs_cu_result *code)
     if (!block)
         return xs_runtime_is_over() ? XS_SERVED_NOT : not_live(va, code);
     xs_record_free(va);
+    xs_ipc_forget(va);
     xs_peer_wait(block->heap->owner);
     return answer(va, xs_order_is_several() ? xseg_free_async(p, XS_STREAM_ALL) : xseg_free(p),
                   code);
@@ -93,5 +95,6 @@ enum xs_served xs_serve_free_on(xs_cu_ptr va, xs_cu_stream stream, xs_cu_result 
         return xs_runtime_is_over() ? XS_SERVED_NOT : not_live(va, code);
     xs_order_note_work(stream);
     xs_record_free(va);
+    xs_ipc_forget(va);
     return answer(va, xseg_free_async((void *)(uintptr_t)va, stream), code);
 }

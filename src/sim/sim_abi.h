@@ -8,6 +8,10 @@ typedef struct CUgraph_st *xs_cu_graph;
 typedef struct CUgraphExec_st *xs_cu_graph_exec;
 typedef void (*xs_cu_host_fn)(void *data);
 
+struct xs_sim_ipc_handle { /* CUipcMemHandle */
+    char bytes[64];
+};
+
 enum {
     XS_CUDA_ERROR_ILLEGAL_STATE = 401,
     XS_CUDA_ERROR_CONTEXT_IS_DESTROYED = 709,

@@ -78,7 +78,10 @@
       (void *out, xs_cu_mem mem, int type, unsigned long long flags), (out, mem, type, flags))     \
     X(cuMemImportFromShareableHandle, INIT, (xs_cu_mem *mem, void *handle, int type),              \
       (mem, handle, type))                                                                         \
-    X(cuIpcGetMemHandle, CTX, (void *handle, xs_cu_ptr va), (handle, va))                          \
+    X(cuIpcGetMemHandle, CTX, (struct xs_sim_ipc_handle *handle, xs_cu_ptr va), (handle, va))      \
+    X(cuIpcOpenMemHandle_v2, CTX,                                                                  \
+      (xs_cu_ptr *va, struct xs_sim_ipc_handle handle, unsigned flags), (va, handle, flags))       \
+    X(cuIpcCloseMemHandle, CTX, (xs_cu_ptr va), (va))                                              \
     /* plain memory */                                                                             \
     X(cuMemGetInfo_v2, CTX, (size_t *free_bytes, size_t *total_bytes), (free_bytes, total_bytes))  \
     X(cuMemAlloc_v2, CTX, (xs_cu_ptr *va, size_t bytes), (va, bytes))                              \

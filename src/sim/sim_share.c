@@ -65,10 +65,23 @@ xs_cu_result xs_sim_do_cuMemImportFromShareableHandle(xs_cu_mem *mem, void *hand
 }
 
 /* The driver's own IPC is not simulated: as on the real one, memory of VMM calls has none. */
-xs_cu_result xs_sim_do_cuIpcGetMemHandle(void *handle, xs_cu_ptr va)
+xs_cu_result xs_sim_do_cuIpcGetMemHandle(struct xs_sim_ipc_handle *handle, xs_cu_ptr va)
 {
     (void)va;
     return handle ? XS_CUDA_ERROR_INVALID_VALUE : invalid("NULL argument");
+}
+
+xs_cu_result xs_sim_do_cuIpcOpenMemHandle_v2(xs_cu_ptr *va, struct xs_sim_ipc_handle handle,
+                                             unsigned flags)
+{
+    (void)handle, (void)flags;
+    return va ? XS_CUDA_ERROR_INVALID_VALUE : invalid("NULL argument");
+}
+
+xs_cu_result xs_sim_do_cuIpcCloseMemHandle(xs_cu_ptr va)
+{
+    (void)va;
+    return XS_CUDA_ERROR_INVALID_VALUE;
 }
 
 /* ---- other devices -------------------------------------------------------------------------- */

@@ -101,11 +101,13 @@ settings_of() {
   free_memory_can_be_the_drivers) echo ALLOC_CONF=preload_memory_info:native ;;
   a_limit_is_what_there_is) echo ALLOC_CONF=memory_limit:100M ;;
   some_sizes_are_the_drivers) echo ALLOC_CONF=native_from:32M,native_to:64M ;;
+  many_pieces) echo ALLOC_CONF=extent_max:2M ;;
+  memory_that_cannot_be_shared) echo ALLOC_CONF=handle_type:none ;;
   peers_*) echo XSEG_SIM_DEVICES=2 ;;
   *) echo TEST=1 ;;
   esac
 }
-for name in order memory lifetime; do
+for name in order memory lifetime ipc; do
   for case in $("$here/case_$name"); do
     test_case "$name-$case" env "$(settings_of "$case")" LD_PRELOAD="$runtime$preload" "$here/case_$name" "$case"
   done
