@@ -99,8 +99,8 @@ $B/libxseg.so: $B/$(SONAME)
 	$(Q)ln -sf $(SONAME) $@
 
 # Its own references stay its own, whatever else is preloaded; it is never unloaded, since programs hold its
-# functions. dlsym has to end in a jump in every build.
-$B/src/preload/look_up.o: XS_CFLAGS += -O2 -foptimize-sibling-calls -fno-sanitize=all
+# functions. dlsym has to end in a jump in every build, and to work before a sanitizer does, which asks it.
+$(addprefix $B/src/preload/,look_up.o door.o entry.o): XS_CFLAGS += -O2 -foptimize-sibling-calls -fno-sanitize=all
 $B/libxseg_preload.so: $(call obj,$(PRE_SRC)) $(call obj,$(LIB_SRC)) src/preload/preload.map
 	$(call say,LD)
 	$(Q)$(CC) -shared -Wl,-soname,libxseg_preload.so -Wl,--version-script=src/preload/preload.map -Wl,-Bsymbolic \
@@ -265,7 +265,7 @@ check-fuzz: $(FUZZ_RUN)
 ## check-programs: all test programs and the golden tests, in the variant that PROFILE and SAN say
 .PHONY: check-programs
 check-programs: $(NEEDS) $(PROGRAMS) $(EXAMPLES)
-	$(RUN) $(foreach k,$(KINDS),$(call jobs_of,$k)) $(fuzz_jobs) $(if $(WRAP),,$(cli_jobs)) \
+	$(RUN) $(foreach k,$(KINDS),$(call jobs_of,$k)) $(fuzz_jobs) $(if $(WRAP),,$(cli_jobs) $(preload_jobs)) \
 	    $(foreach e,$(EXAMPLES),'example/$(notdir $e)|$(WRAP) $e $B/sim/libcuda.so.1')
 
 ## asan tsan ubsan: check-programs under that sanitizer, in its own build folder, with fewer random steps (tsan without fault)

@@ -148,6 +148,16 @@ xs_cu_result cuDeviceSetMemPool(xs_cu_device device, void *pool)
     return code;
 }
 
+xs_cu_result cuMemSetMemPool(void *location, int type, void *pool)
+{
+    const struct xs_cu_location *where = location;
+    xs_cu_result code = xs_native_cuMemSetMemPool(location, type, pool);
+    if (!code && xs_door_is_open() && where->type == XS_CU_LOCATION_DEVICE &&
+        type == XS_CU_ALLOCATION_PINNED)
+        leave_to_driver(where->id, pool != default_pool(where->id));
+    return code;
+}
+
 xs_cu_result cuMemPoolSetAccess(void *pool, const void *access, size_t count)
 {
     xs_cu_result code = xs_native_cuMemPoolSetAccess(pool, access, count);

@@ -65,6 +65,8 @@ static xs_cu_result after_end(xs_cu_result code, bool was_capturing)
         return after_begin(xs_native_##symbol args);                                               \
     }
 
+DEFINE_BEGIN(cuStreamBeginCapture, (xs_cu_stream stream), (stream))
+DEFINE_BEGIN(cuStreamBeginCapture_ptsz, (xs_cu_stream stream), (stream))
 DEFINE_BEGIN(cuStreamBeginCapture_v2, (xs_cu_stream stream, int mode), (stream, mode))
 DEFINE_BEGIN(cuStreamBeginCapture_v2_ptsz, (xs_cu_stream stream, int mode), (stream, mode))
 DEFINE_BEGIN(cuStreamBeginCaptureToGraph,

@@ -65,6 +65,8 @@ struct xs_ipc_handle {        /* CUipcMemHandle */
     B(cuDeviceSetMemPool, 11020, (xs_cu_device device, void *pool), (device, pool),                \
       ASYNC, "Once it has named another pool than the default one, cuMemAllocAsync is the "        \
       "driver's.")                                                                                 \
+    B(cuMemSetMemPool, 13000, (void *location, int type, void *pool), (location, type, pool),      \
+      ASYNC, "The same.")                                                                          \
     B(cuMemPoolSetAccess, 11020, (void *pool, const void *access, size_t count),                   \
       (pool, access, count),                                                                       \
       ASYNC, "Once the default pool is opened to other devices, cuMemAllocAsync is the driver's.") \
@@ -72,6 +74,8 @@ struct xs_ipc_handle {        /* CUipcMemHandle */
       STREAM, "Noted: until the capture ends nothing is done that would invalidate it.")           \
     B(cuStreamBeginCapture_v2_ptsz, 10010, (xs_cu_stream stream, int mode), (stream, mode),        \
       STREAM, "The same.")                                                                         \
+    B(cuStreamBeginCapture, 10000, (xs_cu_stream stream), (stream), STREAM, "The same.")           \
+    B(cuStreamBeginCapture_ptsz, 10000, (xs_cu_stream stream), (stream), STREAM, "The same.")      \
     B(cuStreamBeginCaptureToGraph, 12030,                                                          \
       (xs_cu_stream stream, void *graph, const void *deps, const void *data, size_t n, int mode),  \
       (stream, graph, deps, data, n, mode), STREAM, "The same.")                                   \
@@ -125,9 +129,9 @@ struct xs_ipc_handle {        /* CUipcMemHandle */
       (module, image, n, options, values))                                                         \
     R(cuModuleLoadFatBinary, 2000, (void **module, const void *image), (module, image))            \
     R(cuLibraryLoadData, 12000,                                                                    \
-      (void **library, const void *image, int *jit, void **jit_values, unsigned n_jit,              \
+      (void **library, const void *image, int *jit, void **jit_values, unsigned n_jit,             \
        int *options, void **values, unsigned n),                                                   \
-      (library, image, jit, jit_values, n_jit, options, values, n))                                 \
+      (library, image, jit, jit_values, n_jit, options, values, n))                                \
     R(cuModuleGetFunction, 2000, (void **function, void *module, const char *name),                \
       (function, module, name))                                                                    \
     R(cuGraphInstantiateWithFlags, 11040,                                                          \

@@ -96,6 +96,20 @@ struct xs_launch_config { /* the head of CUlaunchConfig */
     W(cuMemPrefetchAsync_v2, 12020,                                                                \
       (xs_cu_ptr va, size_t bytes, struct xs_cu_location where, unsigned flags,                    \
        xs_cu_stream stream), (va, bytes, where, flags, stream), stream)                            \
+    W(cuStreamWriteValue32, 8000,                                                                  \
+      (xs_cu_stream stream, xs_cu_ptr va, uint32_t value, unsigned flags),                         \
+      (stream, va, value, flags), stream)                                                          \
+    W(cuStreamWriteValue64, 9000,                                                                  \
+      (xs_cu_stream stream, xs_cu_ptr va, uint64_t value, unsigned flags),                         \
+      (stream, va, value, flags), stream)                                                          \
+    W(cuStreamWaitValue32, 8000,                                                                   \
+      (xs_cu_stream stream, xs_cu_ptr va, uint32_t value, unsigned flags),                         \
+      (stream, va, value, flags), stream)                                                          \
+    W(cuStreamWaitValue64, 9000,                                                                   \
+      (xs_cu_stream stream, xs_cu_ptr va, uint64_t value, unsigned flags),                         \
+      (stream, va, value, flags), stream)                                                          \
+    W(cuStreamBatchMemOp, 8000, (xs_cu_stream stream, unsigned n, void *ops, unsigned flags),      \
+      (stream, n, ops, flags), stream)                                                             \
     W(cuStreamWriteValue32_v2, 11070,                                                              \
       (xs_cu_stream stream, xs_cu_ptr va, uint32_t value, unsigned flags),                         \
       (stream, va, value, flags), stream)                                                          \
@@ -131,6 +145,13 @@ struct xs_launch_config { /* the head of CUlaunchConfig */
     T(cuMemcpy2D_v2_ptds, 7000, (const void *copy), (copy))                                        \
     T(cuMemcpy2DUnaligned_v2_ptds, 7000, (const void *copy), (copy))                               \
     T(cuMemcpy3D_v2_ptds, 7000, (const void *copy), (copy))                                        \
+    T(cuMemcpy3DPeer_ptds, 7000, (const void *copy), (copy))                                       \
+    T(cuMemcpyPeer_ptds, 7000,                                                                     \
+      (xs_cu_ptr to, xs_cu_context to_ctx, xs_cu_ptr from, xs_cu_context from_ctx, size_t bytes),  \
+      (to, to_ctx, from, from_ctx, bytes))                                                         \
+    T(cuMemsetD2D8_v2_ptds, 7000,                                                                  \
+      (xs_cu_ptr va, size_t pitch, unsigned char value, size_t w, size_t h),                       \
+      (va, pitch, value, w, h))                                                                    \
     T(cuMemsetD8_v2_ptds, 7000, (xs_cu_ptr va, unsigned char value, size_t n), (va, value, n))     \
     T(cuMemsetD16_v2_ptds, 7000, (xs_cu_ptr va, unsigned short value, size_t n), (va, value, n))   \
     T(cuMemsetD32_v2_ptds, 7000, (xs_cu_ptr va, unsigned value, size_t n), (va, value, n))

@@ -1,0 +1,189 @@
+#!/bin/sh
+# The preload on a GPU: unchanged programs with it and without it. One table, then "N passed, N failed, N skipped".
+#   preload.sh [AREA...]     routes contract order speed libraries frameworks start; all if none is named
+# CC, B (the build folder, build/release), ARCH (nvcc's -arch, native) and PYTHON (python3) may be set. It needs nvcc, and
+# whichever of PyTorch, CuPy and JAX are there. Nothing is installed or downloaded. Exit status 77 where there is no GPU or nvcc.
+cd "$(dirname "$0")/../.." || exit 2
+: "${CC:=cc}" "${B:=build/release}" "${ARCH:=native}" "${PYTHON:=python3}"
+command -v nvidia-smi >/dev/null && nvidia-smi >/dev/null 2>&1 || { echo 'skipped: no GPU' && exit 77; }
+command -v nvcc >/dev/null || { echo 'skipped: no nvcc on PATH' && exit 77; }
+make -s B="$B" all || exit 1
+preload=$PWD/$B/libxseg_preload.so
+work=$PWD/$B/tests/gpu/preload
+here=$PWD/tests/gpu
+areas=" ${*:-routes contract order speed libraries frameworks start} "
+passed=0 failed=0 skipped=0
+mkdir -p "$work" || exit 2
+unset ALLOC_CONF PYTORCH_ALLOC_CONF PYTORCH_CUDA_ALLOC_CONF XSEG_PRELOAD XSEG_RECORD
+export CUBLAS_WORKSPACE_CONFIG=:4096:8 XLA_PYTHON_CLIENT_PREALLOCATE=false TF_CPP_MIN_LOG_LEVEL=3
+
+wants() { case $areas in *" $1 "*) ;; *) return 1 ;; esac; }
+
+# row NAME PLAIN UNDER VERDICT
+row() {
+  printf '%-44s %22s %22s  %s\n' "$1" "$2" "$3" "$4"
+  case $4 in
+  ok*) passed=$((passed + 1)) ;;
+  skip*) skipped=$((skipped + 1)) ;;
+  note*) ;;
+  *) failed=$((failed + 1)) ;;
+  esac
+}
+
+# pair NAME COMMAND...: runs it plainly and under the preload, with a report; leaves NAME.{plain,under}.{out,err}
+pair() {
+  base=$work/$1
+  shift
+  timeout 120 "$@" >"$base.plain.out" 2>"$base.plain.err"
+  plain_status=$?
+  XSEG_REPORT=1 LD_PRELOAD=$preload timeout 120 "$@" >"$base.under.out" 2>"$base.under.err"
+  under_status=$?
+}
+figure() { sed -n "s/^$1 //p" "$2" | tail -n 1; }
+served() { sed -n 's/^xseg: device 0: \([0-9]*\) allocations.*/\1/p' "$1.under.err" | tail -n 1; }
+
+# same NAME: outputs and status agree; prints a verdict
+same() {
+  if [ "$plain_status" -ne "$under_status" ]; then
+    echo "FAILED: status $plain_status and $under_status"
+  elif ! cmp -s "$work/$1.plain.out" "$work/$1.under.out"; then
+    echo "FAILED: outputs differ ($work/$1.*.out)"
+  elif [ "$plain_status" -ne 0 ]; then
+    echo "FAILED: status $plain_status"
+  else
+    echo ok
+  fi
+}
+
+# at_most NUMBER LIMIT: verdict
+at_most() { awk -v n="$1" -v m="$2" 'BEGIN { print n != "" && n + 0 <= m + 0 ? "ok" : "FAILED: above " m }'; }
+# both VERDICT VERDICT
+both() { if [ "$1" = ok ]; then echo "$2"; else echo "$1"; fi; }
+
+for kind in static shared; do
+  nvcc -O2 -arch="$ARCH" -cudart $kind -o "$work/program_$kind" "$here/preload_program.cu" -lcuda || exit 1
+done
+printf '%-44s %22s %22s\n' 'program' 'without' 'under xseg'
+
+if wants routes; then
+  for kind in static shared; do
+    for route in runtime linked dlsym proc entry; do
+      name=route_${kind}_$route
+      pair "$name" "$work/program_$kind" $route
+      verdict=$(same "$name")
+      # Four blocks, each counted once.
+      [ "$verdict" != ok ] || [ "$(served "$work/$name")" = 4 ] || verdict="FAILED: counted $(served "$work/$name"), not 4"
+      row "$name" "$(cat "$work/$name.plain.out")" "$(cat "$work/$name.under.out")" "$verdict"
+    done
+  done
+fi
+
+if wants contract; then
+  for kind in static shared; do
+    pair "contract_$kind" "$work/program_$kind" contract
+    verdict=$(same "contract_$kind")
+    row "contract_$kind: codes of odd calls" "$(wc -l <"$work/contract_$kind.plain.out") calls" '' "$verdict"
+    [ "$verdict" = ok ] || diff "$work/contract_$kind.plain.out" "$work/contract_$kind.under.out" | sed 's/^/    /'
+  done
+  for mode in others capture ipc; do
+    pair $mode "$work/program_static" $mode
+    row "$mode" "$(tail -n 1 "$work/$mode.plain.out")" "$(tail -n 1 "$work/$mode.under.out")" "$(same $mode)"
+  done
+fi
+
+if wants order; then
+  for mode in inner streams; do
+    pair $mode "$work/program_shared" $mode 400
+    plain=$(figure time "$work/$mode.plain.err") under=$(figure time "$work/$mode.under.err")
+    row "$mode: allocates while kernels run, s" "$plain" "$under" "$(same $mode)"
+    row "$mode: speed-up" '' "$(awk -v a="$plain" -v b="$under" 'BEGIN { printf "%.2f", b ? a / b : 0 }')" note
+    row "$mode: peak" '' "$(sed -n 's/.*requested, \(.*\) reserved (\(.*\))$/\1 (\2)/p' "$work/$mode.under.err" | head -n 1)" note
+  done
+fi
+
+if wants speed; then
+  for kind in shared static; do
+    limit=100
+    [ $kind = shared ] || limit=250
+    pair "pairs_$kind" "$work/program_$kind" pairs 20000
+    under=$(figure time "$work/pairs_$kind.under.err")
+    row "cudaMalloc + cudaFree, $kind, ns (at most $limit)" "$(figure time "$work/pairs_$kind.plain.err")" "$under" \
+      "$(both "$(same pairs_$kind)" "$(at_most "$under" $limit)")"
+  done
+  pair once "$work/program_static" once
+  plain=$(figure time "$work/once.plain.err")
+  row 'allocates once, s' "$plain" "$(figure time "$work/once.under.err")" \
+    "$(at_most "$(figure time "$work/once.under.err")" "$(awk -v t="$plain" 'BEGIN { print t * 1.05 + 0.002 }')")"
+fi
+
+if wants libraries; then
+  if nvcc -O2 -arch="$ARCH" -cudart shared -o "$work/libraries" "$here/preload_libraries.cu" -lcublas; then
+    for mode in cublas thrust; do
+      pair $mode "$work/libraries" $mode
+      row "$mode" "$(cat "$work/$mode.plain.out")" "$(cat "$work/$mode.under.out")" "$(same $mode)"
+    done
+  else
+    row 'cublas, thrust' '' '' 'skipped: do not compile'
+  fi
+fi
+
+# framework NAME MODULE MODE [VARIABLE=VALUE]: results are the same with and without
+framework() {
+  if ! "$PYTHON" -c "import $2" 2>/dev/null; then
+    row "$1" '' '' "skipped: no $2"
+    return
+  fi
+  pair "$1" env "${4:-XSEG_TEST=1}" "$PYTHON" "$here/preload_frameworks.py" "$3"
+  row "$1" "$(tail -n 1 "$work/$1.plain.out")" "$(tail -n 1 "$work/$1.under.out")" "$(same "$1")"
+  [ -z "$(served "$work/$1")" ] || row "$1: allocations served" '' "$(served "$work/$1")" note
+}
+if wants frameworks; then
+  framework cupy_pool_off cupy cupy
+  framework jax_platform jax jax XLA_PYTHON_CLIENT_ALLOCATOR=platform
+  framework torch_graph torch torch_graph
+  framework torch_own_cache torch torch
+  framework torch_every_tensor torch torch PYTORCH_NO_CUDA_MEMORY_CACHING=1
+  if [ -f "$work/torch_every_tensor.under.err" ] && [ -f "$work/torch_own_cache.plain.err" ]; then
+    own=$(figure time "$work/torch_own_cache.plain.err") ours=$(figure time "$work/torch_every_tensor.under.err")
+    row "torch, s a step: its cache | ours (1.03)" "$own" "$ours" "$(at_most "$ours" "$(awk -v t="$own" 'BEGIN { print t * 1.03 }')")"
+    row 'torch, s a step: no cache | its cache under us' "$(figure time "$work/torch_every_tensor.plain.err")" \
+      "$(figure time "$work/torch_own_cache.under.err")" note
+    cmp -s "$work/torch_own_cache.plain.out" "$work/torch_every_tensor.under.out"
+    row 'torch: losses of its cache and ours' '' '' "$([ $? -eq 0 ] && echo ok || echo 'FAILED: differ')"
+    row 'torch, peak reserved: its cache | ours' "$(figure peak "$work/torch_own_cache.plain.err")" \
+      "$(sed -n 's/.*requested, \(.*\) reserved (.*/\1/p' "$work/torch_every_tensor.under.err" | head -n 1)" note
+  fi
+fi
+
+# wall COMMAND...: the best of five, in ms
+wall() {
+  "$PYTHON" - "$@" <<'P'
+import subprocess, sys, time
+best = 1e9
+for _ in range(5):
+    begin = time.perf_counter()
+    subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    best = min(best, time.perf_counter() - begin)
+print("%.2f" % (best * 1000))
+P
+}
+# start_up NAME SLACK_MS COMMAND...
+start_up() {
+  name=$1 slack=$2
+  shift 2
+  plain=$(wall "$@")
+  under=$(wall env LD_PRELOAD="$preload" "$@")
+  row "start of $name, ms" "$plain" "$under" "$(at_most "$under" "$(awk -v t="$plain" -v s="$slack" 'BEGIN { print t + s }')")"
+}
+if wants start; then
+  start_up 'bash -c true' 3 bash -c true # 2 ms, and env's own millisecond
+  start_up 'python, numpy' 8 "$PYTHON" -c 'import numpy; numpy.ones((300, 300)) @ numpy.ones((300, 300))'
+  if "$PYTHON" -c 'import torch' 2>/dev/null; then
+    start_up 'import torch' 60 "$PYTHON" -c 'import torch'
+  fi
+  pair bash bash -c 'echo $((6 * 7)) | tr 0-9 a-j'
+  row 'bash, output' "$(cat "$work/bash.plain.out")" "$(cat "$work/bash.under.out")" "$(same bash)"
+fi
+
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed -eq 0 ]

@@ -1,0 +1,96 @@
+"""Frameworks over the preload: preload_frameworks.py torch|torch_graph|cupy|jax|import_torch
+
+Results go to standard output, and must be the same with and without it; 'time SECONDS' (a step) and 'peak BYTES' go
+to standard error.
+"""
+import os
+import sys
+import time
+
+
+def torch_training(steps=40, warm=10):
+    import torch
+    import torch.nn.functional as F
+
+    torch.manual_seed(1)
+    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    layer = lambda: torch.nn.TransformerEncoderLayer(1024, 16, 4096, dropout=0.0, batch_first=True)
+    model = torch.nn.Sequential(*[layer() for _ in range(8)], torch.nn.Linear(1024, 256)).cuda()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+    lengths = [128, 512, 320, 448, 256, 384]
+    for step in range(steps):
+        if step == warm:
+            torch.cuda.synchronize()
+            begin = time.perf_counter()
+        length = lengths[step % len(lengths)]
+        generator = torch.Generator().manual_seed(step)
+        x = torch.randn(16, length, 1024, generator=generator).cuda()
+        y = torch.randint(0, 256, (16, length), generator=generator).cuda()
+        with torch.autocast("cuda", torch.bfloat16):
+            loss = F.cross_entropy(model(x).flatten(0, 1).float(), y.flatten())
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        if step % 5 == 4:
+            print("loss %d %.7f" % (step, loss.item()))
+    torch.cuda.synchronize()
+    print("time %.6f" % ((time.perf_counter() - begin) / (steps - warm)), file=sys.stderr)
+    if not os.environ.get("PYTORCH_NO_CUDA_MEMORY_CACHING"):
+        print("peak %d" % torch.cuda.max_memory_reserved(), file=sys.stderr)
+
+
+def torch_graph():
+    import torch
+
+    x = torch.ones(1024, 1024, device="cuda")
+    for _ in range(3):
+        y = (x @ x).relu().sum()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = (x @ x).relu().sum()
+    for i in range(5):
+        x.fill_(i)
+        z = torch.ones(1 << (16 + i), device="cuda")
+        graph.replay()
+        print("graph", y.item(), z.sum().item())
+
+
+def cupy_loop():
+    import cupy
+
+    cupy.cuda.set_allocator(None)
+    total = 0.0
+    for i in range(300):
+        a = cupy.arange(100000 + i * 1000, dtype=cupy.float64)
+        total += float((a * 2 + 1).sum()) + float(cupy.sort(a[::-1])[i])
+    print("cupy %.1f" % total)
+
+
+def jax_loop():
+    import jax
+    import jax.numpy as jnp
+
+    @jax.jit
+    def step(w, x):
+        return w - 0.01 * jax.grad(lambda w: jnp.mean((jnp.tanh(x @ w) - 0.5) ** 2))(w)
+
+    w = jnp.full((512, 512), 0.01)
+    for i in range(100):
+        w = step(w, jnp.linspace(0, 1, (64 + i % 7) * 512).reshape(-1, 512))
+    print("jax %.6f" % float(jnp.sum(w)))
+
+
+def import_torch():
+    import torch
+
+    print(torch.__version__, torch.zeros(3).sum().item())
+
+
+{
+    "torch": torch_training,
+    "torch_graph": torch_graph,
+    "cupy": cupy_loop,
+    "jax": jax_loop,
+    "import_torch": import_torch,
+}[sys.argv[1]]()
