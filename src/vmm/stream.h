@@ -23,9 +23,10 @@
  * Two streams that are none, for memory that no single stream orders. ANY asks for memory that work on every
  * stream may use at once, so only idle memory serves it. ALL frees in the order of all streams together: what
  * is freed on it becomes idle once a context-wide fence has passed. Nothing is ever asked for ALL or freed on ANY.
+ * (The highest value of all stands for an unused entry of a thread's cache.)
  */
-#define XS_STREAM_ANY ((xs_cu_stream) ~(uintptr_t)0)
-#define XS_STREAM_ALL ((xs_cu_stream) ~(uintptr_t)1)
+#define XS_STREAM_ANY ((xs_cu_stream) ~(uintptr_t)1)
+#define XS_STREAM_ALL ((xs_cu_stream) ~(uintptr_t)2)
 
 /* What a handle is, found out before any lock is taken. */
 struct xs_stream_key {
