@@ -171,7 +171,8 @@ ROUTES_ALL     := $(ROUTES_linked) $(ROUTES_alone) $(ROUTES_static) $(ROUTES_sha
 route_file      = $(PRE)/route_$(basename $(1))
 PRE_CUDART     := $(PRE)/libcudart.so.13
 PRE_PROGRAMS   := $(patsubst %.c,$B/%,$(sort $(filter-out %/route.c,$(call with_main,$(wildcard tests/preload/*.c)))))
-PRE_NEEDS      := $(foreach r,$(ROUTES_ALL),$(call route_file,$r)) $(PRE)/plugin.so $(PRE)/counter.so $(PRE_PROGRAMS)
+PRE_NEEDS      := $(foreach r,$(ROUTES_ALL),$(call route_file,$r)) $(PRE)/plugin.so $(PRE)/counter.so \
+                  $(PRE)/stub/libcuda.so.1 $(PRE_PROGRAMS)
 PRE_COMPILE     = $(CC) $(XS_CPPFLAGS) $(XS_CFLAGS) -fvisibility=default -MMD -MP -o $@
 PRE_LINK        = $(XS_LDFLAGS) -ldl
 $(PRE_CUDART): tests/preload/fake_cudart.c $B/flags
@@ -185,6 +186,10 @@ $(PRE)/counter.so: tests/preload/counter.c $B/flags
 	@mkdir -p $(@D)
 	$(call say,LD)
 	$(Q)$(PRE_COMPILE) -shared $< $(PRE_LINK)
+$(PRE)/stub/libcuda.so.1: tests/preload/stub_driver.c $B/flags
+	@mkdir -p $(@D)
+	$(call say,LD)
+	$(Q)$(PRE_COMPILE) -shared -Wl,-soname,libcuda.so.1 $< $(PRE_LINK)
 define ROUTE_RULE
 $(call route_file,$(1)): tests/preload/route.c $(filter-out -%,$(2)) $B/sim/libcuda.so.1 $B/flags
 	@mkdir -p $$(@D)

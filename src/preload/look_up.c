@@ -20,8 +20,8 @@ XS_EXPORT void *dlsym(void *restrict handle, const char *restrict name);
 static void *substitute(void *handle, const char *name, const void *caller)
 {
     enum xs_entry entry = xs_entry_of_symbol(name);
-    if (entry == XS_ENTRY_COUNT || handle == RTLD_NEXT || !xs_door_is_open() ||
-        xs_door_is_own(caller))
+    if (entry == XS_ENTRY_COUNT || handle == RTLD_NEXT || handle == RTLD_DEFAULT ||
+        !xs_door_is_open() || xs_door_is_own(caller))
         return NULL;
     void *native = xs_door_dlsym()(handle, name);
     if (!native || native == xs_entry_hook(entry) || xs_door_is_same_file(caller, native))
@@ -37,10 +37,10 @@ static void *substitute(void *handle, const char *name, const void *caller)
  * CUDA at all. */
 static bool may_be_ours_alone(void *handle, const char *name)
 {
-    enum xs_entry entry = xs_entry_of_symbol(name);
-    if (handle == RTLD_NEXT || (entry == XS_ENTRY_COUNT && !xs_runtime_entry_is(name)))
+    if (xs_entry_of_symbol(name) == XS_ENTRY_COUNT && !xs_runtime_entry_is(name))
         return false;
-    return handle == RTLD_DEFAULT || xs_door_is_own(xs_door_dlsym()(handle, name));
+    return handle == RTLD_DEFAULT || handle == RTLD_NEXT ||
+           xs_door_is_own(xs_door_dlsym()(handle, name));
 }
 
 void *dlsym(void *restrict handle, const char *restrict name)

@@ -48,6 +48,24 @@ static void arguments(void)
     SHOW(cu.attribute(NULL, 11, 0x5000));
 }
 
+/* R78: what this driver lacks, or nobody knows. */
+static void missing_entries(void)
+{
+    static const char *const names[] = {"cuLaunchKernelEx", "cuMemAlloc_v3", "cuNothing",
+                                        "cuMemAlloc"};
+    for (int i = 0; i < 4; i++)
+        printf("%s: %d\n", names[i], dlsym(driver_library(), names[i]) != NULL);
+    void *fn = host;
+    int (*find)(const char *, void **, int, uint64_t, int *);
+    *(void **)&find = dlsym(driver_library(), "cuGetProcAddress_v2");
+    SHOW(find("cuNothing", &fn, 12000, 0, NULL));
+    SHOW(fn == NULL);
+    SHOW(find("cuMemAlloc", NULL, 12000, 0, NULL));
+    SHOW(find(NULL, &fn, 12000, 0, NULL));
+    SHOW(find("cuMemAlloc", &fn, 99000, 0, NULL));
+    SHOW(find("cudaMalloc", &fn, 12000, 0, NULL));
+}
+
 static void pitches(void)
 {
     static const size_t widths[] = {0, 1, 511, 512, 513, 100000, SIZE_MAX - 100};
@@ -157,6 +175,7 @@ int main(void)
     CU(cu.retain(&context, 0));
     CU(cu.set_current(context));
     arguments();
+    missing_entries();
     pitches();
     pointers();
     pairs();

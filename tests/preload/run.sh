@@ -81,11 +81,19 @@ beside_another_interposer() {
     TEST_COUNTER=1 LD_PRELOAD="$runtime$here/counter.so:$preload" "$here/route_shared" 2>"$scratch/err" &&
     grep -qx 'counted 3' "$scratch/err"
 }
+# A driver whose functions look for themselves in another file.
+over_a_stub() {
+  for program in route_dlsym route_static route_shared route_linked route_proc; do
+    LD_LIBRARY_PATH="$here/stub" TEST_REAL_DRIVER="$build/sim/libcuda.so.1" LD_PRELOAD="$runtime$preload" "$here/$program" || return
+  done
+}
+plain_case over_a_stub over_a_stub
 test_case copied_and_renamed copied_and_renamed
 test_case beside_another_interposer beside_another_interposer
 
 # ---- programs without CUDA ----------------------------------------------------------------------------
 quiet() { under "$@" >"$scratch/out1" 2>"$scratch/err1" && [ ! -s "$scratch/err1" ]; }
+plain_case constructor same_output "$here/constructor"
 plain_case bash_true quiet bash -c true
 plain_case bash_pipeline same_output bash -c 'echo a b c | tr a-z A-Z; exit 3'
 plain_case python same_output python3 -c 'import json, threading; print(json.dumps([1, 2]))'

@@ -1,0 +1,42 @@
+/*
+ * A libcuda.so.1 that has nothing itself, as on WSL: every function asks the real one's handle for the function of
+ * the same name, by dlsym, at its first call. What it asks must be answered with the real one's own.
+ */
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "sim/sim_abi.h"
+#include "sim/sim_control.h"
+#include "sim/sim_entry_list.h"
+
+static void *real(const char *symbol)
+{
+    static void *library;
+    if (!library)
+        library = dlopen(getenv("TEST_REAL_DRIVER"), RTLD_NOW | RTLD_LOCAL);
+    void *found = library ? dlsym(library, symbol) : NULL;
+    return found ? found : (abort(), NULL);
+}
+
+#define FORWARD(result, symbol, params, args)                                                      \
+    __attribute__((visibility("default"))) result symbol params                                    \
+    {                                                                                              \
+        static result(*native_) params;                                                            \
+        if (!native_)                                                                              \
+            *(void **)&native_ = real(#symbol);                                                    \
+        return native_ args;                                                                       \
+    }
+
+#define X(symbol, need, params, args)                                                              \
+    xs_cu_result symbol params;                                                                    \
+    FORWARD(xs_cu_result, symbol, params, args)
+XS_SIM_ENTRY_LIST(X)
+#undef X
+
+FORWARD(uint64_t, xs_sim_calls, (const char *symbol), (symbol))
+FORWARD(size_t, xs_sim_violations, (void), ())
+FORWARD(const char *, xs_sim_last_violation, (void), ())
+FORWARD(void, xs_sim_clear_violations, (void), ())
+FORWARD(void, xs_sim_live, (struct xs_sim_live * out), (out))
