@@ -302,8 +302,8 @@ static void ipc(void)
     if (pid == 0)
         exit(ipc_child(there[0], back[1]));
     cudaIpcMemHandle_t handle;
-    CHECK(cudaMalloc(&q, 512 * 1024));
-    CHECK(cudaMalloc(&p, 512 * 1024));
+    CHECK(cudaMalloc(&q, 4 * MIB));
+    CHECK(cudaMalloc(&p, 4 * MIB));
     fill<<<64, 256>>>(p, 128 * 1024, 7);
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaIpcGetMemHandle(&handle, p));

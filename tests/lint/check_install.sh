@@ -19,6 +19,7 @@ flags=$(pkg-config --cflags --libs xseg) || exit 1
 run ${CC:-cc} -std=c11 -o "$root/minimal" docs/examples/minimal.c $flags "-Wl,-rpath,$prefix/lib"
 run "$root/minimal" "$prefix/lib/xseg/sim/libcuda.so.1"
 run "$prefix/bin/xseg" replay --driver sim tests/cli/data/small.trace
+run "$prefix/bin/xseg" run --report -- "$root/minimal" "$prefix/lib/xseg/sim/libcuda.so.1"
 run "$make" uninstall "$@" PREFIX=/opt/xs DESTDIR="$root/dest"
 left=$(find "$root/dest" ! -type d)
 [ -z "$left" ] || { echo "left behind:" && echo "$left" && exit 1; }

@@ -81,6 +81,14 @@ beside_another_interposer() {
     TEST_COUNTER=1 LD_PRELOAD="$runtime$here/counter.so:$preload" "$here/route_shared" 2>"$scratch/err" &&
     grep -qx 'counted 3' "$scratch/err"
 }
+# A program that links libxseg.so too has one allocator with the preload (R83).
+linked_with_xseg() {
+  ${CC:-cc} -Iinclude -o "$scratch/linked" docs/examples/minimal.c "$build/libxseg.so" "-Wl,-rpath,$build" || return
+  under "$scratch/linked" "$build/sim/libcuda.so.1" &&
+    under env LD_DEBUG=bindings "$scratch/linked" "$build/sim/libcuda.so.1" 2>&1 |
+    grep -q 'linked .* to .*libxseg_preload.so .*xseg_malloc'
+}
+plain_case linked_with_xseg linked_with_xseg
 # A driver whose functions look for themselves in another file.
 over_a_stub() {
   for program in route_dlsym route_static route_shared route_linked route_proc; do
