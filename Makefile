@@ -189,7 +189,7 @@ $(PRE)/counter.so: tests/preload/counter.c $B/flags
 $(PRE)/stub/libcuda.so.1: tests/preload/stub_driver.c $B/flags
 	@mkdir -p $(@D)
 	$(call say,LD)
-	$(Q)$(PRE_COMPILE) -shared -Wl,-soname,libcuda.so.1 $< $(PRE_LINK)
+	$(Q)$(PRE_COMPILE) -shared -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic $< $(PRE_LINK)
 define ROUTE_RULE
 $(call route_file,$(1)): tests/preload/route.c $(filter-out -%,$(2)) $B/sim/libcuda.so.1 $B/flags
 	@mkdir -p $$(@D)
