@@ -46,6 +46,12 @@ XS_SIM_API uint64_t xs_sim_cost_ns(void);
 XS_SIM_API uint64_t xs_sim_calls(const char *symbol);
 
 /*
+ * The nth call of the symbol from now on (1: the next one) fails with this code, once, and does nothing. The latest
+ * rule counts; nth 0: none. For programs that the library's own fault injection does not reach.
+ */
+XS_SIM_API void xs_sim_fail(const char *symbol, uint64_t nth, xs_cu_result code);
+
+/*
  * A kernel that reads and writes [va, va + bytes) when it runs. Recorded when the stream captures.
  */
 XS_SIM_API xs_cu_result xs_sim_launch(xs_cu_stream stream, xs_cu_ptr va, size_t bytes);

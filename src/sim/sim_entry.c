@@ -38,6 +38,9 @@ static xs_cu_result enter(enum xs_sim_symbol symbol)
     pthread_mutex_lock(&xs_sim.lock);
     self->call = entries[symbol].name;
     xs_sim_ledger_count(symbol);
+    const xs_cu_result fault = xs_sim_ledger_fault(symbol);
+    if (fault != XS_CUDA_SUCCESS)
+        return fault;
     if ((need & NEED_INIT) && !xs_sim.initialised)
         return xs_sim_misuse(XS_CUDA_ERROR_NOT_INITIALIZED, "called before cuInit");
     if (self->in_host_fn && !(need & IN_HOST_FN))

@@ -14,6 +14,13 @@ void xs_sim_ledger_count(enum xs_sim_symbol symbol)
     xs_sim.ledger.cost_ns[symbol] += xs_sim_cost_fixed(symbol);
 }
 
+xs_cu_result xs_sim_ledger_fault(enum xs_sim_symbol symbol)
+{
+    if (!xs_sim.ledger.fault.in || xs_sim.ledger.fault.symbol != symbol)
+        return XS_CUDA_SUCCESS;
+    return --xs_sim.ledger.fault.in ? XS_CUDA_SUCCESS : xs_sim.ledger.fault.code;
+}
+
 void xs_sim_ledger_charge(enum xs_sim_symbol symbol, uint64_t amount)
 {
     xs_sim.ledger.cost_ns[symbol] += xs_sim_cost_of(symbol, amount);
@@ -60,6 +67,20 @@ uint64_t xs_sim_calls(const char *symbol)
             calls = xs_sim.ledger.calls[i];
     pthread_mutex_unlock(&xs_sim.lock);
     return calls;
+}
+
+void xs_sim_fail(const char *symbol, uint64_t nth, xs_cu_result code)
+{
+    pthread_mutex_lock(&xs_sim.lock);
+    xs_sim.ledger.fault.in = 0;
+    for (int i = 0; i < XS_SIM_SYMBOLS; i++) {
+        if (strcmp(symbol, xs_sim_symbol_name((enum xs_sim_symbol)i)) != 0)
+            continue;
+        xs_sim.ledger.fault.in = nth;
+        xs_sim.ledger.fault.symbol = (enum xs_sim_symbol)i;
+        xs_sim.ledger.fault.code = code;
+    }
+    pthread_mutex_unlock(&xs_sim.lock);
 }
 
 size_t xs_sim_violations(void)

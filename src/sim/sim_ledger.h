@@ -17,10 +17,18 @@ struct xs_sim_ledger {
     uint64_t cost_ns[XS_SIM_SYMBOLS];
     uint64_t violations;
     char last_violation[XS_SIM_TEXT_BYTES];
+    struct {
+        uint64_t in; /* calls of the symbol until one fails; 0: none */
+        enum xs_sim_symbol symbol;
+        xs_cu_result code;
+    } fault;
 };
 
 /* One call of `symbol` begins. */
 void xs_sim_ledger_count(enum xs_sim_symbol symbol);
+
+/* The code with which this call of the symbol has to fail, or success. */
+xs_cu_result xs_sim_ledger_fault(enum xs_sim_symbol symbol);
 
 /*
  * It went well, for `amount` bytes, handles or streams: the unit of the symbol's row in sim_cost.c.

@@ -159,6 +159,70 @@ static void many_pieces(void)
     no_violations();
 }
 
+/* ---- each call fails in turn ------------------------------------------------------------------- */
+
+static void opens_in_the_end(void)
+{
+    static const char *const symbols[] = {"cuMemImportFromShareableHandle", "cuMemMap",
+                                          "cuMemSetAccess", "cuMemAddressReserve"};
+    struct handle handle;
+    struct xs_sim_live live;
+    xs_cu_ptr p;
+    start_ipc();
+    hear(&handle, sizeof(handle));
+    for (int i = 0; i < 4; i++) {
+        for (uint64_t nth = 1; nth <= (i < 2 ? 3 : 1); nth++) {
+            sim.fail(symbols[i], nth, XS_CUDA_ERROR_UNKNOWN);
+            EQUAL(ipc.open(&p, handle, 1), XS_CUDA_ERROR_UNKNOWN);
+            sim.live(&live);
+            EQUAL(live.mappings + live.reservations + live.handles, 0);
+            CU(ipc.open(&p, handle, 1));
+            EQUAL(byte_at(p + 99 * MIB), 5);
+            CU(ipc.close(p));
+        }
+    }
+    no_violations();
+}
+
+static void a_failure_leaves_nothing(void)
+{
+    fork_other(opens_in_the_end);
+    xs_cu_ptr p = get(100 * MIB);
+    CU(cu.set_bytes(p + 99 * MIB, 5, 4096, NULL));
+    struct handle handle = export_of(p);
+    tell(&handle, sizeof(handle));
+    join_other();
+    no_violations();
+}
+
+/* The process that has the memory cannot export it: the other one gets an error, and next time the memory. */
+static void opens_the_second_time(void)
+{
+    struct handle handle;
+    xs_cu_ptr p;
+    char go;
+    start_ipc();
+    hear(&handle, sizeof(handle));
+    EQUAL(ipc.open(&p, handle, 1), XS_CUDA_ERROR_MAP_FAILED);
+    tell("x", 1);
+    hear(&go, 1);
+    CU(ipc.open(&p, handle, 1));
+    CU(ipc.close(p));
+    no_violations();
+}
+
+static void an_export_that_fails(void)
+{
+    char done;
+    fork_other(opens_the_second_time);
+    struct handle handle = export_of(get(100 * MIB));
+    sim.fail("cuMemExportToShareableHandle", 3, XS_CUDA_ERROR_UNKNOWN);
+    tell(&handle, sizeof(handle));
+    hear(&done, 1);
+    tell("x", 1);
+    join_other();
+}
+
 /* ---- what cannot be opened ---------------------------------------------------------------------- */
 
 static void is_refused(void)
@@ -283,6 +347,8 @@ int main(int argc, char **argv)
 #define X(name) {#name, name}
         X(both_ways),
         X(many_pieces),
+        X(a_failure_leaves_nothing),
+        X(an_export_that_fails),
         X(freed_memory_cannot_be_opened),
         X(memory_of_a_reset_device_cannot_be_opened),
         X(a_process_that_is_gone_shares_nothing),

@@ -102,6 +102,7 @@
     X(size_t, violations, (void))                                                                  \
     X(const char *, last_violation, (void))                                                        \
     X(void, clear_violations, (void))                                                              \
+    X(void, fail, (const char *symbol, uint64_t nth, xs_cu_result code))                           \
     X(void, live, (struct xs_sim_live * out))
 
 static struct {

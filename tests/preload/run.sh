@@ -129,7 +129,7 @@ settings_of() {
   *) echo TEST=1 ;;
   esac
 }
-for name in order memory lifetime ipc; do
+for name in order memory lifetime ipc fault; do
   for case in $("$here/case_$name"); do
     test_case "$name-$case" env "$(settings_of "$case")" LD_PRELOAD="$runtime$preload" "$here/case_$name" "$case"
   done

@@ -50,4 +50,6 @@ FORWARD(uint64_t, xs_sim_calls, (const char *symbol), (symbol))
 FORWARD(size_t, xs_sim_violations, (void), ())
 FORWARD(const char *, xs_sim_last_violation, (void), ())
 FORWARD(void, xs_sim_clear_violations, (void), ())
+FORWARD(void, xs_sim_fail, (const char *symbol, uint64_t nth, xs_cu_result code),
+        (symbol, nth, code))
 FORWARD(void, xs_sim_live, (struct xs_sim_live * out), (out))
