@@ -59,14 +59,13 @@ enum xs_entry xs_entry_of_symbol(const char *symbol)
 #define PER_THREAD_STREAM 2
 
 /* What stands behind the name that is asked for. False: the symbol does not belong to the name. */
-static bool suffix_of(const char *symbol, const char *base, bool *per_thread)
+static bool suffix_of(const char *symbol, const char *base, size_t n, bool *per_thread)
 {
     static const struct {
         const char *text;
         bool per_thread;
     } suffixes[] = {{"", false},     {"_v2", false},     {"_ptsz", true},
                     {"_ptds", true}, {"_v2_ptsz", true}, {"_v2_ptds", true}};
-    size_t n = strlen(base);
     if (strncmp(symbol, base, n) != 0)
         return false;
     for (size_t i = 0; i < XS_COUNT_OF(suffixes); i++) {
@@ -83,11 +82,12 @@ enum xs_entry xs_entry_of_request(const char *base, int version, uint64_t flags)
 {
     unsigned best = XS_ENTRY_COUNT;
     bool best_is_twin = false;
+    size_t n = strlen(base);
     if (base[0] != 'c' || base[1] != 'u')
         return XS_ENTRY_COUNT;
     for (unsigned i = 0; i < XS_ENTRY_COUNT; i++) {
         bool twin;
-        if (!suffix_of(rows[i].symbol, base, &twin) || rows[i].since > version ||
+        if (!suffix_of(rows[i].symbol, base, n, &twin) || rows[i].since > version ||
             (twin && !(flags & PER_THREAD_STREAM)))
             continue;
         if (best == XS_ENTRY_COUNT || twin > best_is_twin ||

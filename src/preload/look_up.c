@@ -53,7 +53,8 @@ void *dlsym(void *restrict handle, const char *restrict name)
         if (may_be_ours_alone(handle, name) && !xs_door_next(name, caller))
             return NULL; /* dlerror() has the reason */
     }
-    return xs_door_next_dlsym()(handle, name);
+    xs_dlsym_fn next = xs_door_next_dlsym();
+    return next ? next(handle, name) : NULL;
 }
 
 /* ---- cuGetProcAddress ----------------------------------------------------------------------- */

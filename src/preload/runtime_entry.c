@@ -37,28 +37,31 @@ bool xs_runtime_entry_is(const char *symbol)
 
 /*
  * The runtime library's function that this caller would have got. Several may be loaded, each with an error slot
- * of its own; a thread that comes back from the same place is spared the search.
+ * of its own; a thread that comes back from the same places is spared the search.
  */
+#define PLACES 8
+
 struct found {
     const void *caller;
     void *fn;
 };
 
-static void *next(struct found *last, const char *symbol, const void *caller)
+static void *next(struct found places[PLACES], const char *symbol, const void *caller)
 {
-    if (xs_likely(last->caller == caller))
-        return last->fn;
+    struct found *place = &places[(uintptr_t)caller / 4 % PLACES];
+    if (xs_likely(place->caller == caller))
+        return place->fn;
     void *fn = xs_door_next(symbol, caller);
     if (fn)
-        *last = (struct found){caller, fn};
+        *place = (struct found){caller, fn};
     return fn;
 }
 
 #define CALL_NEXT(symbol, type, ...)                                                               \
     do {                                                                                           \
-        static __thread struct found last __attribute__((tls_model("initial-exec")));              \
+        static __thread struct found places[PLACES] __attribute__((tls_model("initial-exec")));    \
         type *fn;                                                                                  \
-        *(void **)&fn = next(&last, symbol, __builtin_return_address(0));                          \
+        *(void **)&fn = next(places, symbol, __builtin_return_address(0));                         \
         return fn ? fn(__VA_ARGS__) : NO_RUNTIME;                                                  \
     } while (0)
 
