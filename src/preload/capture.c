@@ -40,7 +40,7 @@ static void count(int by)
 static void before_begin(xs_cu_stream stream)
 {
     if (xs_door_is_open())
-        xs_order_note_work(stream ? stream : XS_CU_STREAM_PER_THREAD);
+        xs_order_note_work(stream ? stream : XS_CU_STREAM_PER_THREAD, "cuStreamBeginCapture");
 }
 
 static xs_cu_result after_begin(xs_cu_result code)

@@ -48,7 +48,7 @@ static void take_policy(struct xs_here *here, struct xs_device *dev)
     xs_lock_release(&dev->lock);
     here->dev = cached ? dev : NULL;
     if (always)
-        xs_order_set_several();
+        xs_order_set_several("preload_order:context");
 }
 
 void xs_here_look(xs_cu_context context)

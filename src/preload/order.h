@@ -22,18 +22,20 @@ static inline bool xs_order_is_several(void)
     return atomic_load_explicit(&xs_order_several, memory_order_acquire);
 }
 
-/* The first work on another stream is about to be queued. */
-void xs_order_begin_several(void);
+/* The first work on another stream is about to be queued, by a call of this name. */
+void xs_order_begin_several(const char *cause);
 /* The same where nothing was handed out yet. */
-void xs_order_set_several(void);
+void xs_order_set_several(const char *cause);
+/* That name; NULL: there is only the legacy stream's order so far. */
+const char *xs_order_cause(void);
 /* A device is in use; the second one is another stream. */
 void xs_order_note_device(int ordinal);
 
-/* The stream is about to be given work. */
-static inline void xs_order_note_work(xs_cu_stream stream)
+/* The stream is about to be given work by a call of this name. */
+static inline void xs_order_note_work(xs_cu_stream stream, const char *cause)
 {
     if (xs_unlikely(stream != NULL && stream != XS_CU_STREAM_LEGACY && !xs_order_is_several()))
-        xs_order_begin_several();
+        xs_order_begin_several(cause);
 }
 
 #endif

@@ -100,7 +100,8 @@ static enum xseg_result note(xs_cu_context peer, bool may_access)
         device >= XS_PEER_LIMIT)
         return XSEG_OK;
     if (may_access && !xs_order_is_several())
-        xs_order_begin_several(); /* a stream of another device is another stream */
+        xs_order_begin_several(
+            "cuCtxEnablePeerAccess"); /* a stream of another device is another stream */
     pthread_mutex_lock(&peers.lock);
     peers.any = true;
     peers.user[owner][device] = may_access ? user : NULL;

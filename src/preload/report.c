@@ -9,6 +9,7 @@
 
 #include "base/fmt.h"
 #include "core/runtime.h"
+#include "preload/order.h"
 #include "preload/record.h"
 
 /* cudaMalloc and cudaFree of an idle H200, together: docs/design.md. */
@@ -69,6 +70,9 @@ static void print_rest(FILE *out)
     if (calls)
         fprintf(out, "xseg: not covered: %llu requests, %s, left to the driver\n",
                 (unsigned long long)calls, xs_fmt_bytes(bytes, atomic_load(&report.native_bytes)));
+    if (xs_order_cause())
+        fprintf(out, "xseg: freed memory waited for all streams from here on: %s\n",
+                xs_order_cause());
     if (given_back)
         fprintf(out, "xseg: the cache was given back %llu times for other requests\n",
                 (unsigned long long)given_back);

@@ -45,7 +45,7 @@ enum xs_served xs_serve_alloc_on(const struct xs_here *here, xs_cu_ptr *va, size
 {
     if (!xs_serve_may(here, bytes))
         return XS_SERVED_NOT;
-    xs_order_note_work(stream);
+    xs_order_note_work(stream, "cuMemAllocAsync");
     return serve(here, va, bytes, stream);
 }
 
@@ -93,7 +93,7 @@ enum xs_served xs_serve_free_on(xs_cu_ptr va, xs_cu_stream stream, xs_cu_result 
 {
     if (!xs_serve_is_ours(va))
         return xs_runtime_is_over() ? XS_SERVED_NOT : not_live(va, code);
-    xs_order_note_work(stream);
+    xs_order_note_work(stream, "cuMemFreeAsync");
     xs_record_free(va);
     xs_ipc_forget(va);
     return answer(va, xseg_free_async((void *)(uintptr_t)va, stream), code);

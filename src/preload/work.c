@@ -5,10 +5,10 @@
 #include "preload/give_back.h"
 #include "preload/order.h"
 
-static void note(xs_cu_stream stream)
+static void note(xs_cu_stream stream, const char *cause)
 {
     if (xs_door_is_open())
-        xs_order_note_work(stream);
+        xs_order_note_work(stream, cause);
 }
 
 static xs_cu_stream or_own(xs_cu_stream stream)
@@ -19,7 +19,7 @@ static xs_cu_stream or_own(xs_cu_stream stream)
 #define DEFINE_WORK(symbol, params, args, stream)                                                  \
     xs_cu_result symbol params                                                                     \
     {                                                                                              \
-        note(stream);                                                                              \
+        note(stream, #symbol);                                                                     \
         xs_cu_result code = xs_native_##symbol args;                                               \
         return xs_give_back_for(code) ? xs_native_##symbol args : code;                            \
     }

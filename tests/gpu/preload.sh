@@ -136,6 +136,8 @@ framework() {
   pair "$1" env "${4:-XSEG_TEST=1}" "$PYTHON" "$here/preload_frameworks.py" "$3"
   row "$1" "$(tail -n 1 "$work/$1.plain.out")" "$(tail -n 1 "$work/$1.under.out")" "$(same "$1")"
   [ -z "$(served "$work/$1")" ] || row "$1: allocations served" '' "$(served "$work/$1")" note
+  cause=$(sed -n 's/^xseg: freed memory waited for all streams from here on: //p' "$work/$1.under.err" | head -n 1)
+  row "$1: several streams since" '' "${cause:-never}" note
 }
 if wants frameworks; then
   framework cupy_pool_off cupy cupy

@@ -158,6 +158,12 @@ run_reports() {
     run --report --conf native_from:1 -- "$here/case_memory" some_sizes_are_the_drivers 2>"$scratch/err"
   grep -q 'not covered: 4 requests, 192.00 MiB' "$scratch/err"
 }
+run_reports_the_order() {
+  run --report -- "$here/case_order" memory_waits_for_all_streams 2>"$scratch/err" &&
+    grep -qx 'xseg: freed memory waited for all streams from here on: cuMemsetD8Async' "$scratch/err" &&
+    run --report -- "$here/case_order" legacy_memory_comes_back_at_once 2>"$scratch/err" &&
+    ! grep -q 'all streams' "$scratch/err"
+}
 # What was recorded is what was asked for, to the event, and the replay takes it.
 run_records() {
   (cd "$scratch" && run --record out.trace -- "$here/$1" $2) || return
@@ -174,6 +180,7 @@ run_record_refused() {
 plain_case run_serves run_serves
 plain_case run_off run_off
 plain_case run_reports run_reports
+plain_case run_reports_the_order run_reports_the_order
 plain_case run_records run_records route_shared '' 6 1 134217728
 plain_case run_records_streams run_records case_order stream_ordered_memory_stays_in_order 6 3 16777216
 plain_case run_records_threads run_records case_order threads_on_the_legacy_stream 64000 1 '[0-9]*'
