@@ -60,6 +60,31 @@ at_most() { awk -v n="$1" -v m="$2" 'BEGIN { print n != "" && n + 0 <= m + 0 ? "
 # both VERDICT VERDICT
 both() { if [ "$1" = ok ]; then echo "$2"; else echo "$1"; fi; }
 
+# walls RUNS COMMAND...: the best without and under the preload, in ms. Each run of the one is followed by one of the
+# other, since the machine's clock moves.
+walls() {
+  "$PYTHON" - "$preload" "$@" <<'P'
+import os, subprocess, sys, time
+best = [1e9, 1e9]
+for _ in range(int(sys.argv[2])):
+    for under in (0, 1):
+        env = dict(os.environ, **({"LD_PRELOAD": sys.argv[1]} if under else {}))
+        begin = time.perf_counter()
+        subprocess.run(sys.argv[3:], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        best[under] = min(best[under], time.perf_counter() - begin)
+print("%.2f %.2f" % (best[0] * 1000, best[1] * 1000))
+P
+}
+
+# start_up NAME SLACK_MS RUNS COMMAND...
+start_up() {
+  name=$1 slack=$2
+  shift 2
+  # shellcheck disable=SC2046 # two numbers
+  set -- $(walls "$@")
+  row "$name, ms" "$1" "$2" "$(at_most "$2" "$(awk -v t="$1" -v s="$slack" 'BEGIN { print t + s }')")"
+}
+
 for kind in static shared; do
   nvcc -O2 -arch="$ARCH" -cudart $kind -o "$work/program_$kind" "$here/preload_program.cu" -lcuda || exit 1
 done
@@ -110,10 +135,7 @@ if wants speed; then
     row "cudaMalloc + cudaFree, $kind, ns (at most $limit)" "$(figure time "$work/pairs_$kind.plain.err")" "$under" \
       "$(both "$(same pairs_$kind)" "$(at_most "$under" $limit)")"
   done
-  pair once "$work/program_static" once
-  plain=$(figure time "$work/once.plain.err")
-  row 'allocates once, s' "$plain" "$(figure time "$work/once.under.err")" \
-    "$(at_most "$(figure time "$work/once.under.err")" "$(awk -v t="$plain" 'BEGIN { print t * 1.05 + 0.002 }')")"
+  start_up 'allocates once' 5 12 "$work/program_static" once
 fi
 
 if wants libraries; then
@@ -158,31 +180,11 @@ if wants frameworks; then
   fi
 fi
 
-# wall COMMAND...: the best of three, in ms
-wall() {
-  "$PYTHON" - "$@" <<'P'
-import subprocess, sys, time
-best = 1e9
-for _ in range(3):
-    begin = time.perf_counter()
-    subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    best = min(best, time.perf_counter() - begin)
-print("%.2f" % (best * 1000))
-P
-}
-# start_up NAME SLACK_MS COMMAND...
-start_up() {
-  name=$1 slack=$2
-  shift 2
-  plain=$(wall "$@")
-  under=$(wall env LD_PRELOAD="$preload" "$@")
-  row "start of $name, ms" "$plain" "$under" "$(at_most "$under" "$(awk -v t="$plain" -v s="$slack" 'BEGIN { print t + s }')")"
-}
 if wants start; then
-  start_up 'bash -c true' 3 bash -c true # 2 ms, and env's own millisecond
-  start_up 'python, numpy' 8 "$PYTHON" -c 'import numpy; numpy.ones((300, 300)) @ numpy.ones((300, 300))'
+  start_up 'start of bash -c true' 2 50 bash -c true
+  start_up 'start of python, numpy' 4 15 "$PYTHON" -c 'import numpy; numpy.ones((300, 300)) @ numpy.ones((300, 300))'
   if "$PYTHON" -c 'import torch' 2>/dev/null; then
-    start_up 'import torch' 60 "$PYTHON" -c 'import torch'
+    start_up 'start of import torch' 60 6 "$PYTHON" -c 'import torch'
   fi
   pair bash bash -c 'echo $((6 * 7)) | tr 0-9 a-j'
   row 'bash, output' "$(cat "$work/bash.plain.out")" "$(cat "$work/bash.under.out")" "$(same bash)"

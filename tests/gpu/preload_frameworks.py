@@ -15,6 +15,8 @@ def torch_training(steps=40, warm=10):
     torch.manual_seed(1)
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.use_deterministic_algorithms(True, warn_only=True)
+    for fused in ("flash", "mem_efficient", "cudnn"):  # their backward adds up in any order
+        getattr(torch.backends.cuda, "enable_%s_sdp" % fused)(False)
     layer = lambda: torch.nn.TransformerEncoderLayer(1024, 16, 4096, dropout=0.0, batch_first=True)
     model = torch.nn.Sequential(*[layer() for _ in range(8)], torch.nn.Linear(1024, 256)).cuda()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
