@@ -15,12 +15,28 @@
     G(allocations, "blocks", "live allocations")                                                   \
     G(segments, "segments", "address ranges reserved, or cudaMalloc segments in classic mode")     \
     G(extents, "extents", "physical allocations held from the driver, mapped or not")              \
+    G(unreleasable_bytes, "bytes",                                                                 \
+      "free, and not to be given back while their neighbours live: "                               \
+      "frag_pinned + frag_split; peak and sums as far as readings saw it")                         \
+    G(unreleasable_blocks, "blocks", "free blocks that hold such bytes; likewise")                 \
     V(limit_bytes, "bytes", "most that may be reserved; 2^64-1 where no limit is set")             \
     V(address_bytes, "bytes", "address space reserved; it is not memory")                          \
     V(metadata_bytes, "bytes", "host memory of the allocator's own records")                       \
     V(metadata_bytes_per_block, "bytes", "the same for each block record in use")                  \
     V(metadata_bytes_per_gib, "bytes", "the same for each GiB reserved")                           \
+    V(device_total_bytes, "bytes", "memory of the device")                                         \
+    V(device_free_bytes, "bytes", "what the driver has left; 2^64-1 where it does not say")        \
+    V(other_bytes, "bytes",                                                                        \
+      "in use on the device and not reserved here: contexts, other "                               \
+      "processes; 2^64-1 where the driver does not say")                                           \
     V(largest_free_bytes, "bytes", "largest request served now without new memory or mapping")     \
+    V(largest_reclaimable_bytes, "bytes",                                                          \
+      "largest request served without new memory: caches "                                         \
+      "emptied, extents moved, the GPU waited for")                                                \
+    V(largest_obtainable_bytes, "bytes",                                                           \
+      "the same with all the memory that limit and device leave")                                  \
+    V(waiting_blocks, "blocks", "freed blocks that the GPU may still be using")                    \
+    V(pinned_extents, "extents", "extents that hold both live and free bytes")                     \
     V(frag_cache_bytes, "bytes", "cause of reserved - allocated: in the block caches of threads")  \
     V(frag_free_bytes, "bytes", "cause: free, in extents that hold nothing live")                  \
     V(frag_idle_bytes, "bytes", "cause: extents that are not mapped anywhere")                     \

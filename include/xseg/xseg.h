@@ -182,6 +182,20 @@ XSEG_API enum xseg_result xseg_reset_peaks(int device);
 /* Totals and counters become zero; current and peak values stay. */
 XSEG_API enum xseg_result xseg_reset_totals(int device);
 
+enum xseg_format { XSEG_FORMAT_TEXT, XSEG_FORMAT_JSON, XSEG_FORMAT_PROMETHEUS };
+
+/* Called with a report piece by piece, on the thread that asked for it and with no lock held; the pieces end
+ * anywhere. It may call xseg. */
+typedef void (*xseg_write)(void *ctx, const char *text, size_t bytes);
+
+/*
+ * One reading as a report. TEXT: in the layout of torch.cuda.memory_summary(), and what that lacks. JSON: the names
+ * of torch.cuda.memory_stats() (docs/reports.md) and those above under "xseg". PROMETHEUS: its text format.
+ * write NULL: to standard error. Errors as xseg_get_stats(), and INVALID_VALUE (another format).
+ */
+XSEG_API enum xseg_result xseg_stats_print(int device, enum xseg_format format, xseg_write write,
+                                           void *ctx);
+
 /* ---- the library ----------------------------------------------------------------------------- */
 
 /* Why the calling thread's last failed call failed; "" if none has. Valid until its next failure. */

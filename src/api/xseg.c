@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "core/alloc.h"
+#include "core/reading.h"
 #include "core/runtime.h"
 #include "core/trim.h"
 #include "driver/driver.h"
@@ -160,7 +161,7 @@ enum xseg_result xseg_memory_info(int device, size_t *free_bytes, size_t *total_
     if (e)
         return e;
     struct xseg_stats s;
-    xs_device_read_stats(dev, &s);
+    xs_reading_take(dev, &s);
     /* Two readings, between which others may have given something back. */
     free_now = xs_min(free_now + s.frag_free_bytes + s.frag_idle_bytes + s.frag_cache_bytes, total);
     if (s.limit_bytes != UINT64_MAX) {
@@ -287,7 +288,7 @@ enum xseg_result xseg_get_stats(int device, struct xseg_stats *stats)
     full.limit_bytes = UINT64_MAX;
     const struct xs_device *dead = xs_runtime_dead_device(ordinal);
     if (dev)
-        xs_device_read_stats(dev, &full);
+        xs_reading_take(dev, &full);
     else if (dead)
         full = dead->stats.now;
     full.size = sizeof(full);
@@ -301,7 +302,7 @@ enum xseg_result xseg_reset_peaks(int device)
     int ordinal;
     enum xseg_result e = reading_device(device, &ordinal, &dev);
     if (!e && dev)
-        xs_device_reset_peaks(dev);
+        xs_reading_reset_peaks(dev);
     return e;
 }
 
@@ -311,7 +312,7 @@ enum xseg_result xseg_reset_totals(int device)
     int ordinal;
     enum xseg_result e = reading_device(device, &ordinal, &dev);
     if (!e && dev)
-        xs_device_reset_totals(dev);
+        xs_reading_reset_totals(dev);
     return e;
 }
 

@@ -2,10 +2,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/json.h"
 #include "cli/args.h"
 #include "cli/commands.h"
 #include "cli/conf_docs.h"
-#include "cli/json.h"
 #include "cli/preload_docs.h"
 #include "cli/stats_docs.h"
 #include "cli/table.h"
@@ -142,7 +142,9 @@ static void print_json_messages(struct xs_json *j, const struct xs_conf_report *
 static void print_json(const struct reading *r)
 {
     char text[XS_POLICY_TEXT_BYTES];
-    struct xs_json j = {.out = stdout};
+    struct xs_out out;
+    struct xs_json j = {.out = &out};
+    xs_out_begin(&out, xs_out_to_file, stdout);
     xs_policy_format(&r->policy, text);
     xs_json_open(&j, NULL, '{');
     xs_json_bool(&j, "refused", r->result != XSEG_OK);
@@ -153,7 +155,8 @@ static void print_json(const struct reading *r)
     xs_json_close(&j, '}');
     print_json_messages(&j, &r->report);
     xs_json_close(&j, '}');
-    putchar('\n');
+    xs_out_text(&out, "\n");
+    xs_out_end(&out);
 }
 
 /* ---- the command ---- */

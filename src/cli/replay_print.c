@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/fmt.h"
-#include "cli/json.h"
+#include "base/json.h"
 #include "cli/table.h"
 
 /* The other allocators that any of the traces was recorded with: a column each. */
@@ -79,7 +79,9 @@ void xs_replay_print_json(const struct xs_replay_row *row, const struct xs_cuda 
                           const struct xs_replay_options *options)
 {
     const struct xs_replay *replay = &row->replay;
-    struct xs_json j = {.out = stdout};
+    struct xs_out out;
+    struct xs_json j = {.out = &out};
+    xs_out_begin(&out, xs_out_to_file, stdout);
     xs_json_open(&j, NULL, '{');
     print_setting(&j, row, cuda, options);
     print_pass_fields(&j, &replay->passes[0], row);
@@ -99,7 +101,8 @@ void xs_replay_print_json(const struct xs_replay_row *row, const struct xs_cuda 
     }
     xs_json_close(&j, ']');
     xs_json_close(&j, '}');
-    fputc('\n', stdout);
+    xs_out_text(&out, "\n");
+    xs_out_end(&out);
     fflush(stdout);
 }
 

@@ -6,23 +6,11 @@
 #include "cache/depot.h"
 #include "core/account.h"
 #include "core/caches.h"
-#include "core/movable.h"
+#include "core/reading.h"
 #include "core/route.h"
 #include "core/waiting.h"
 #include "driver/driver.h"
 #include "heap/heap.h"
-
-/* The driver room counts for the process; a device's statistics count from when it was opened. */
-static void driver_counters(uint64_t out[XS_STATS_DRIVER_COUNT])
-{
-    out[0] = xs_driver_calls(XS_CALL_mem_create) + xs_driver_calls(XS_CALL_mem_alloc);
-    out[1] = xs_driver_calls(XS_CALL_mem_release) + xs_driver_calls(XS_CALL_mem_free);
-    out[2] = xs_driver_calls(XS_CALL_mem_map);
-    out[3] = xs_driver_calls(XS_CALL_mem_unmap);
-    out[4] = xs_driver_calls(XS_CALL_mem_set_access);
-    out[5] = xs_driver_cost_ns();
-    out[6] = xs_driver_wall_ns();
-}
 
 /* ---- opening and closing -------------------------------------------------------------------- */
 
@@ -109,7 +97,7 @@ enum xseg_result xs_device_open(struct xs_device *dev, int ordinal, const struct
     atomic_store(&dev->poison, policy->poison);
     dev->limit_bytes = xs_policy_limit(policy, dev->caps.total_bytes);
     dev->max_fresh_bytes = SIZE_MAX;
-    driver_counters(dev->stats.driver_base);
+    xs_reading_begin_totals(dev);
     xs_lock_init(&dev->growth, XS_RANK_GROWTH);
     xs_lock_init(&dev->lock, XS_RANK_HEAP);
     xs_lock_init(&dev->caches_lock, XS_RANK_CACHES);
@@ -360,129 +348,4 @@ size_t xs_device_default_reserve(const struct xs_device *dev)
 {
     size_t most = 64 * 1024 * XS_GIB;
     return xs_min(most, xs_pow2_ceil(xs_min(dev->caps.total_bytes, most)) * 8);
-}
-
-/* ---- reading -------------------------------------------------------------------------------- */
-
-static void read_expandable_block(const struct xs_device *dev, const struct xs_block *block,
-                                  struct xseg_stats *out)
-{
-    if (!xs_block_has_passed(block, &dev->fences)) {
-        out->frag_stream_bytes += xs_block_bytes(block);
-        return;
-    }
-    size_t whole = xs_movable_bytes_in(block);
-    out->frag_free_bytes += whole;
-    out->frag_pinned_bytes += xs_block_bytes(block) - whole;
-}
-
-static void read_classic_block(const struct xs_device *dev, const struct xs_block *block,
-                               struct xseg_stats *out)
-{
-    if (!xs_block_has_passed(block, &dev->fences))
-        out->frag_stream_bytes += xs_block_bytes(block);
-    else if (xs_block_is_whole_segment(block))
-        out->frag_free_bytes += xs_block_bytes(block);
-    else
-        out->frag_split_bytes += xs_block_bytes(block);
-}
-
-/* The cause is the pool where that keeps a block from serving others. */
-static void read_heap(const struct xs_device *dev, const struct xs_pool *pool,
-                      const struct xs_heap *heap, struct xseg_stats *out)
-{
-    for (uint32_t index = 0; index < heap->trees; index++) {
-        struct xs_tree_node *node = xs_bins_first(&heap->free[index]);
-        for (; node; node = xs_bins_next(&heap->free[index], node)) {
-            const struct xs_block *block = xs_block_of_node(node);
-            if (xs_pool_is_default(pool))
-                out->largest_free_bytes = xs_max(out->largest_free_bytes, xs_block_bytes(block));
-            if (pool->held)
-                out->frag_pool_bytes += xs_block_bytes(block);
-            else if (heap == &pool->expandable)
-                read_expandable_block(dev, block, out);
-            else
-                read_classic_block(dev, block, out);
-        }
-    }
-}
-
-/* Every byte of reserved - allocated has one cause. What a growth has in hand at this moment is in no tree:
- * it counts as free. */
-static void read_fragmentation(const struct xs_device *dev, struct xseg_stats *out)
-{
-    XS_LIST_FOR_EACH(link, &dev->pools) {
-        const struct xs_pool *pool = xs_pool_of_link(link);
-        read_heap(dev, pool, &pool->expandable, out);
-        for (unsigned i = 0; i < XS_CLASSIC_COUNT; i++)
-            read_heap(dev, pool, &pool->classic[i], out);
-    }
-    out->frag_idle_bytes = dev->extents.idle_bytes;
-    out->frag_waiting_bytes = out->active_bytes.current - out->allocated_bytes.current;
-    out->frag_cache_bytes = dev->out_bytes - out->active_bytes.current;
-    size_t explained = out->frag_cache_bytes + out->frag_free_bytes + out->frag_idle_bytes +
-                       out->frag_pinned_bytes + out->frag_split_bytes + out->frag_stream_bytes +
-                       out->frag_pool_bytes + out->frag_waiting_bytes;
-    out->frag_free_bytes += out->reserved_bytes.current - out->allocated_bytes.current - explained;
-}
-
-static void read_driver(const struct xs_device *dev, struct xseg_stats *out)
-{
-    uint64_t now[XS_STATS_DRIVER_COUNT];
-    uint64_t *const fields[] = {&out->driver_create, &out->driver_release,    &out->driver_map,
-                                &out->driver_unmap,  &out->driver_set_access, &out->driver_ns,
-                                &out->driver_wall_ns};
-    _Static_assert(XS_COUNT_OF(fields) == XS_STATS_DRIVER_COUNT, "one field each");
-    driver_counters(now);
-    for (unsigned i = 0; i < XS_COUNT_OF(fields); i++)
-        *fields[i] = now[i] - dev->stats.driver_base[i];
-}
-
-static void read_metadata(const struct xs_device *dev, struct xseg_stats *out)
-{
-    size_t blocks = dev->records.live, gib = out->reserved_bytes.current / XS_GIB;
-    out->metadata_bytes = xs_meta_bytes();
-    out->metadata_bytes_per_block = blocks ? out->metadata_bytes / blocks : 0;
-    out->metadata_bytes_per_gib = gib ? out->metadata_bytes / gib : 0;
-}
-
-/* With the counts of all threads merged and both locks held: the gauges are true. */
-static void begin_reading(struct xs_device *dev)
-{
-    xs_lock_acquire(&dev->caches_lock);
-    xs_lock_acquire(&dev->lock);
-    xs_account_merge_all(dev, xs_caches_own(dev));
-}
-
-static void end_reading(struct xs_device *dev)
-{
-    xs_lock_release(&dev->lock);
-    xs_lock_release(&dev->caches_lock);
-}
-
-void xs_device_read_stats(struct xs_device *dev, struct xseg_stats *out)
-{
-    begin_reading(dev);
-    *out = dev->stats.now;
-    out->device = dev->caps.ordinal;
-    out->limit_bytes = dev->limit_bytes == SIZE_MAX ? UINT64_MAX : dev->limit_bytes;
-    read_metadata(dev, out);
-    read_fragmentation(dev, out);
-    read_driver(dev, out);
-    end_reading(dev);
-}
-
-void xs_device_reset_totals(struct xs_device *dev)
-{
-    begin_reading(dev);
-    xs_stats_reset_totals(&dev->stats.now);
-    driver_counters(dev->stats.driver_base);
-    end_reading(dev);
-}
-
-void xs_device_reset_peaks(struct xs_device *dev)
-{
-    begin_reading(dev);
-    xs_stats_reset_peaks(&dev->stats.now);
-    end_reading(dev);
 }

@@ -101,9 +101,4 @@ enum xseg_result xs_device_settle_in_context(struct xs_device *dev);
 /* Address space of one segment where the policy names none. */
 size_t xs_device_default_reserve(const struct xs_device *dev);
 
-/* One reading of all statistics. */
-void xs_device_read_stats(struct xs_device *dev, struct xseg_stats *out);
-void xs_device_reset_totals(struct xs_device *dev);
-void xs_device_reset_peaks(struct xs_device *dev);
-
 #endif

@@ -8,6 +8,7 @@
 #include "core/account.h"
 #include "core/classic.h"
 #include "core/growth.h"
+#include "core/reading.h"
 #include "core/trim.h"
 #include "core/waiting.h"
 #include "driver/driver.h"
@@ -374,7 +375,7 @@ static enum xseg_result out_of_memory(struct climb *c)
     const struct xs_driver_error *error = xs_driver_last_error();
     struct xseg_stats s;
     count(c, &dev->stats.now.out_of_memory);
-    xs_device_read_stats(dev, &s);
+    xs_reading_take(dev, &s);
     char want[XS_FMT_BYTES], live[XS_FMT_BYTES], held[XS_FMT_BYTES], limit[XS_FMT_BYTES],
         idle[XS_FMT_BYTES], waiting[XS_FMT_BYTES], largest[XS_FMT_BYTES], call[200] = "";
     if (error->code)

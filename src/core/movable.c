@@ -40,16 +40,6 @@ static void add_block(struct xs_movable *movable, struct xs_block *block, bool p
     }
 }
 
-size_t xs_movable_bytes_in(const struct xs_block *block)
-{
-    size_t bytes = 0;
-    const struct xs_extent *e;
-    xs_cu_ptr va = xs_block_va(block);
-    while ((e = next_inside(block, &va)))
-        bytes += e->bytes;
-    return bytes;
-}
-
 /* From small blocks to large ones: what serves least is taken apart first. */
 static void gather_heap(struct xs_movable *movable, struct xs_device *dev, struct xs_heap *heap)
 {

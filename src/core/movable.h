@@ -18,9 +18,6 @@ void xs_movable_gather(struct xs_movable *movable, struct xs_device *dev);
 /* Forgets those that were not taken. */
 void xs_movable_end(struct xs_movable *movable);
 
-/* Bytes of a free block that are in extents wholly inside it. */
-size_t xs_movable_bytes_in(const struct xs_block *block);
-
 /* The largest of at most, the smallest of at least so many bytes; NULL: none. */
 struct xs_extent *xs_movable_largest(struct xs_movable *movable, size_t max_bytes);
 struct xs_extent *xs_movable_smallest(struct xs_movable *movable, size_t min_bytes);

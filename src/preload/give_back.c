@@ -1,5 +1,6 @@
 #include "preload/give_back.h"
 
+#include "core/reading.h"
 #include "core/runtime.h"
 #include "core/trim.h"
 #include "driver/driver.h"
@@ -20,7 +21,7 @@ static struct holding held(void)
         struct xseg_stats s;
         if (!dev)
             continue;
-        xs_device_read_stats(dev, &s);
+        xs_reading_take_brief(dev, &s);
         sum.reserved += s.reserved_bytes.current;
         sum.cached += s.cached_bytes.current;
     }

@@ -39,3 +39,12 @@ void xs_stats_copy_out(const struct xseg_stats *full, struct xseg_stats *out, si
     memcpy(out, full, xs_min(size, sizeof(*full)));
     out->size = size;
 }
+
+struct xseg_gauge xs_stats_active_blocks(const struct xseg_stats *stats)
+{
+    struct xseg_gauge active = stats->allocations;
+    active.current += stats->waiting_blocks;
+    active.peak = xs_max(active.peak, active.current);
+    active.freed = active.allocated > active.current ? active.allocated - active.current : 0;
+    return active;
+}

@@ -23,6 +23,9 @@ void xs_gauge_sub(struct xseg_gauge *gauge, uint64_t n);
 void xs_stats_reset_peaks(struct xseg_stats *stats);
 void xs_stats_reset_totals(struct xseg_stats *stats);
 
+/* Live blocks and those that wait for the GPU. */
+struct xseg_gauge xs_stats_active_blocks(const struct xseg_stats *stats);
+
 /* Copies the consistent reading that the caller filled to one of `size` bytes. */
 void xs_stats_copy_out(const struct xseg_stats *full, struct xseg_stats *out, size_t size);
 

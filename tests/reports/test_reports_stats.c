@@ -1,7 +1,9 @@
-/* Reports R74, R87, R90 and R92: what the figures say, and when they must not change. */
+/* Reports R74, R86, R87, R90 and R92: what the figures say, and when they must not change. */
 #include <pthread.h>
 
 #include "../model/model_random.h"
+#include "driver/driver.h"
+#include "driver/driver_fault.h"
 #include "report_fixture.h"
 
 /* ---- R74: pointers that are not live ---------------------------------------------------------- */
@@ -156,6 +158,75 @@ static void r90_divisions(void)
     rounded(513, 1024);
 }
 
+/* ---- R86: what could be given back, where an extent is the unit ------------------------------- */
+
+#define EXTENT (20 * XS_MIB)
+#define PINS   50
+
+/* 50 extents, in each of which one block of 512 bytes lives. */
+static void r86(void)
+{
+    void *rest[PINS], *pin[PINS];
+    for (unsigned i = 0; i < PINS; i++) {
+        rest[i] = xt_alloc(EXTENT - XS_MIB);
+        pin[i] = xt_alloc(512);
+        xt_free(xt_alloc(XS_MIB - 512));
+    }
+    for (unsigned i = 0; i < PINS; i++)
+        xt_free(rest[i]);
+    XT_OK(xseg_empty_cache(0));
+    struct xseg_stats s = xt_stats(0);
+    XT_EQUAL(s.allocated_bytes.current, PINS * 512);
+    XT_CHECK(s.pinned_extents >= s.extents.current - 1);
+    XT_EQUAL(s.frag_free_bytes + s.frag_idle_bytes, 0);
+    XT_EQUAL(s.frag_pinned_bytes, s.reserved_bytes.current - PINS * 512);
+    XT_EQUAL(s.unreleasable_bytes.current, s.frag_pinned_bytes);
+    for (unsigned i = 0; i < PINS; i++)
+        xt_free(pin[i]);
+    XT_OK(xseg_empty_cache(0));
+    s = xt_stats(0);
+    XT_EQUAL(s.pinned_extents, 0);
+    XT_EQUAL(s.unreleasable_bytes.current, 0);
+    XT_CHECK(s.unreleasable_bytes.peak > 0);
+    XT_EQUAL(s.unreleasable_bytes.allocated, s.unreleasable_bytes.freed);
+}
+
+/* ---- the largest request: what the reading promises is served, and no more -------------------- */
+
+static void holes_and_scraps(void **live, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        live[i] = xt_alloc(1 + i * 777777 % (9 * XS_MIB));
+    for (unsigned i = 0; i < n; i += 2)
+        xt_free(live[i]);
+}
+
+static void largest_without_new_memory(void)
+{
+    void *live[100];
+    holes_and_scraps(live, 100);
+    const struct xseg_stats s = xt_stats(0);
+    set_limit(s.reserved_bytes.current);
+    XT_CHECK(s.largest_reclaimable_bytes > s.largest_free_bytes);
+    XT_EQUAL(xt_stats(0).largest_obtainable_bytes, s.largest_reclaimable_bytes);
+    must_not_fit(s.largest_reclaimable_bytes + (2 * XS_MIB));
+    xt_free(must_fit(s.largest_reclaimable_bytes / (2 * XS_MIB) * (2 * XS_MIB)));
+    for (unsigned i = 1; i < 100; i += 2)
+        xt_free(live[i]);
+}
+
+static void largest_under_a_limit(void)
+{
+    void *live[100];
+    holes_and_scraps(live, 100);
+    set_limit(xt_stats(0).reserved_bytes.current + 100 * XS_MIB + 12345);
+    const size_t largest = xt_stats(0).largest_obtainable_bytes;
+    must_not_fit(largest + (2 * XS_MIB));
+    xt_free(must_fit(largest / (2 * XS_MIB) * (2 * XS_MIB)));
+    for (unsigned i = 1; i < 100; i += 2)
+        xt_free(live[i]);
+}
+
 /* ---- R92: looking is free --------------------------------------------------------------------- */
 
 static void nothing_made(void)
@@ -189,6 +260,36 @@ static void r92(void)
     XT_EQUAL(xt_live().contexts, 1);
 }
 
+/* What others hold on the device is told without asking anybody but the driver. */
+static void r92_not_ours(void)
+{
+    void *p = xt_alloc(30 * XS_MIB);
+    const struct xseg_stats before = xt_stats(0);
+    xs_cu_ptr foreign;
+    xt_make_context(0);
+    XT_CU(cu.cuMemAlloc_v2(&foreign, 64 * XS_MIB));
+    const struct xseg_stats s = xt_stats(0);
+    XT_EQUAL(s.other_bytes, before.other_bytes + 64 * XS_MIB);
+    XT_EQUAL(s.device_total_bytes, s.device_free_bytes + s.other_bytes + s.reserved_bytes.current);
+    XT_CU(cu.cuMemFree_v2(foreign));
+    XT_EQUAL(xt_stats(0).other_bytes, before.other_bytes);
+    xt_free(p);
+}
+
+/* R32: where the driver does not say, that is what the figures say. */
+static void r32_unknown(void)
+{
+    void *p = xt_alloc(30 * XS_MIB);
+    struct xs_fault fault = {.call = XS_CALL_mem_get_info, .nth = 1, .repeat = 1, .code = 800};
+    XT_CHECK(xs_fault_add(&fault));
+    const struct xseg_stats s = xt_stats(0);
+    XT_EQUAL(s.device_free_bytes, UINT64_MAX);
+    XT_EQUAL(s.other_bytes, UINT64_MAX);
+    XT_EQUAL(s.allocated_bytes.current, 30 * XS_MIB);
+    xs_fault_clear();
+    xt_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -201,6 +302,12 @@ int main(void)
         REPORT("R90: the same in classic mode", r90, CLASSIC),
         REPORT("R90: the same with divisions", r90_divisions,
                "ALLOC_CONF=roundup_power2_divisions:[1:4,>:4]"),
+        REPORT("R86: free memory in pinned extents is told apart", r86,
+               "ALLOC_CONF=extent_min:20M,extent_max:20M"),
+        REPORT("the largest request without new memory", largest_without_new_memory),
+        REPORT("the largest request under a limit", largest_under_a_limit),
+        REPORT("R92: what is not ours", r92_not_ours),
+        REPORT("R32: a driver that does not say what is free", r32_unknown),
         REPORT("R92: looking before the first use creates nothing", r92),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

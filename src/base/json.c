@@ -1,4 +1,4 @@
-#include "cli/json.h"
+#include "base/json.h"
 
 #include <math.h>
 
@@ -18,46 +18,46 @@ static size_t utf8_length(const unsigned char *s)
     return is_overlong || is_beyond ? 0 : n;
 }
 
-static void write_quoted(FILE *out, const char *text)
+static void write_quoted(struct xs_out *out, const char *text)
 {
     const unsigned char *s = (const unsigned char *)text;
-    fputc('"', out);
+    xs_out_text(out, "\"");
     while (*s != '\0') {
         size_t n = utf8_length(s);
         if (n == 0)
-            fputs("\\ufffd", out);
+            xs_out_text(out, "\\ufffd");
         else if (*s == '"' || *s == '\\')
-            fprintf(out, "\\%c", *s);
+            xs_out_printf(out, "\\%c", *s);
         else if (*s < 0x20 || *s == 0x7f)
-            fprintf(out, "\\u%04x", *s);
+            xs_out_printf(out, "\\u%04x", *s);
         else
-            fwrite(s, 1, n, out);
+            xs_out_bytes(out, s, n);
         s += xs_max(n, 1);
     }
-    fputc('"', out);
+    xs_out_text(out, "\"");
 }
 
 static void begin_value(struct xs_json *j, const char *key)
 {
     if (j->needs_comma)
-        fputs(", ", j->out);
+        xs_out_text(j->out, ", ");
     j->needs_comma = true;
     if (key != NULL) {
         write_quoted(j->out, key);
-        fputs(": ", j->out);
+        xs_out_text(j->out, ": ");
     }
 }
 
 void xs_json_open(struct xs_json *j, const char *key, char bracket)
 {
     begin_value(j, key);
-    fputc(bracket, j->out);
+    xs_out_bytes(j->out, &bracket, 1);
     j->needs_comma = false;
 }
 
 void xs_json_close(struct xs_json *j, char bracket)
 {
-    fputc(bracket, j->out);
+    xs_out_bytes(j->out, &bracket, 1);
     j->needs_comma = true;
 }
 
@@ -65,7 +65,7 @@ void xs_json_text(struct xs_json *j, const char *key, const char *text)
 {
     begin_value(j, key);
     if (text == NULL)
-        fputs("null", j->out);
+        xs_out_text(j->out, "null");
     else
         write_quoted(j->out, text);
 }
@@ -73,26 +73,32 @@ void xs_json_text(struct xs_json *j, const char *key, const char *text)
 void xs_json_count(struct xs_json *j, const char *key, uint64_t value)
 {
     begin_value(j, key);
-    fprintf(j->out, "%llu", (unsigned long long)value);
+    xs_out_printf(j->out, "%llu", (unsigned long long)value);
 }
 
 void xs_json_real(struct xs_json *j, const char *key, double value, int decimals)
 {
     begin_value(j, key);
     if (isfinite(value))
-        fprintf(j->out, "%.*f", decimals, value);
+        xs_out_printf(j->out, "%.*f", decimals, value);
     else
-        fputs("null", j->out);
+        xs_out_text(j->out, "null");
+}
+
+void xs_json_signed(struct xs_json *j, const char *key, int64_t value)
+{
+    begin_value(j, key);
+    xs_out_printf(j->out, "%lld", (long long)value);
 }
 
 void xs_json_bool(struct xs_json *j, const char *key, bool value)
 {
     begin_value(j, key);
-    fputs(value ? "true" : "false", j->out);
+    xs_out_text(j->out, value ? "true" : "false");
 }
 
 void xs_json_null(struct xs_json *j, const char *key)
 {
     begin_value(j, key);
-    fputs("null", j->out);
+    xs_out_text(j->out, "null");
 }
