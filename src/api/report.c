@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "core/runtime.h"
+#include "core/track.h"
 #include "report/stats_print.h"
 #include "xseg/xseg.h"
 
@@ -63,4 +64,22 @@ enum xseg_result xseg_stats_print(int device, enum xseg_format format, xseg_writ
     print_stats(&out, format, &s);
     return xs_out_end(&out) ? XSEG_OK
                             : xs_fail(XSEG_ERROR_IO, "xseg_stats_print: could not be written");
+}
+
+enum xseg_result xseg_tag_push(const char *name)
+{
+    if (!name || !name[0])
+        return xs_fail(XSEG_ERROR_INVALID_VALUE, "xseg_tag_push: no name");
+    enum xseg_result e = xs_tag_push(name);
+    if (!e)
+        xs_track_tag();
+    return e;
+}
+
+enum xseg_result xseg_tag_pop(void)
+{
+    enum xseg_result e = xs_tag_pop();
+    if (!e)
+        xs_track_tag();
+    return e;
 }

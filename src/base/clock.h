@@ -54,4 +54,12 @@ static inline double xs_clock_tick_ns(struct xs_clock_mark since)
                                    : 1;
 }
 
+/* Milliseconds of the same clock at the kernel's last tick: a few nanoseconds. Wraps after 49 days. */
+static inline uint32_t xs_clock_coarse_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+    return (uint32_t)((uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000);
+}
+
 #endif

@@ -11,4 +11,5 @@
     X(CACHES, false, "the list of a device's thread caches")                                       \
     X(HEAP, false, "a device's blocks, extents and counters")                                      \
     X(DEPOT, false, "a shard of a device's depot")                                                 \
-    X(META, false, "slabs of records")
+    X(META, false, "slabs of records")                                                             \
+    X(TAGS, false, "the tags and the call stacks that there are")

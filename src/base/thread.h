@@ -9,13 +9,15 @@
 #include "base/error.h"
 
 /* Room for higher floors; each owns one slot. */
-enum xs_thread_slot { XS_THREAD_SLOT_DRIVER_ERROR, XS_THREAD_SLOT_COUNT };
+enum xs_thread_slot { XS_THREAD_SLOT_DRIVER_ERROR, XS_THREAD_SLOT_TAGS, XS_THREAD_SLOT_COUNT };
 
 #define XS_DEVICE_LIMIT 64
 
 struct xs_thread {
     unsigned held_ranks;                     /* bit set of enum xs_rank; debug builds only */
     uint64_t id;                             /* unique, never reused; 1, 2, ... */
+    uint32_t tag;                            /* what the thread is doing: see stats/tag.h */
+    uint32_t stack;                          /* of the call under way, where stacks are recorded */
     struct xs_cache *cache[XS_DEVICE_LIMIT]; /* the thread's block caches, by device ordinal */
     char error_text[XS_ERROR_TEXT_BYTES];
     struct {

@@ -50,7 +50,9 @@ void xs_cache_refresh(struct xs_cache *c, const struct xs_policy *policy, bool e
 {
     c->generation = atomic_load(&c->shared->generation);
     c->policy = *policy;
-    c->hit_generation = enabled && rounds_plainly(policy) ? c->generation : XS_CACHE_NO_GENERATION;
+    c->hit_generation = enabled && rounds_plainly(policy) && !policy->history_stacks
+                            ? c->generation
+                            : XS_CACHE_NO_GENERATION;
     c->enabled = enabled;
     set_bin_limit(c, enabled ? (uint16_t)policy->cache_blocks : 0); /* 0: takes nothing */
     c->bytes_limit = policy->cache_bytes;

@@ -20,6 +20,7 @@
 #include "cache/cached_list.h"
 #include "heap/block.h"
 #include "policy/size_class.h"
+#include "stats/history.h"
 #include "vmm/stream.h"
 
 #define XS_CACHE_BINS    1024
@@ -52,6 +53,8 @@ struct xs_cache {
     size_t keep_limit; /* blocks up to this stay when the others are given back for a better fit */
     uint16_t bin_limit;
     bool enabled;
+    struct xs_ring *ring;    /* where hits are recorded; NULL: nowhere */
+    struct xs_origin origin; /* of what is allocated */
     struct xs_cache_stream stream[XS_CACHE_STREAMS];
     /* Under lock. */
     struct xs_cache_counts counts;
@@ -100,6 +103,13 @@ static inline bool xs_cache_is_ready(const struct xs_cache *c)
 /* Bytes of the blocks in the bins. Under the lock. */
 size_t xs_cache_bytes(const struct xs_cache *c);
 
+/* Under the lock, or under HEAP. The owner. */
+static inline void xs_cache_record(struct xs_cache *c, enum xs_event_kind kind,
+                                   const struct xs_block *block)
+{
+    xs_ring_add(c->ring, kind, xs_block_va(block), block->requested, block->stream->key.handle);
+}
+
 /* The owner takes a block of a key, LIVE, for `requested` bytes; NULL: a miss. */
 static inline struct xs_block *xs_cache_pop(struct xs_cache *c, uint64_t key, size_t requested)
 {
@@ -113,7 +123,10 @@ static inline struct xs_block *xs_cache_pop(struct xs_cache *c, uint64_t key, si
         bin->count--;
         xs_block_set_state(block, XS_BLOCK_LIVE);
         block->requested = requested;
+        block->origin = c->origin;
         xs_cache_count_in(&c->counts, requested, bytes);
+        if (xs_unlikely(c->ring != NULL))
+            xs_cache_record(c, XS_EVENT_ALLOC, block);
     }
     xs_biased_lock_leave(&c->lock);
     return block;
@@ -143,6 +156,8 @@ static inline bool xs_cache_push(struct xs_cache *c, struct xs_block *block)
         bin->head = block;
         bin->count++;
         xs_cache_count_out(&c->counts, block->requested, bytes);
+        if (xs_unlikely(c->ring != NULL))
+            xs_cache_record(c, XS_EVENT_FREE, block);
     }
     xs_biased_lock_leave(&c->lock);
     return fits;

@@ -5,6 +5,7 @@
 #include "core/classic.h"
 #include "core/ladder.h"
 #include "core/route.h"
+#include "core/track.h"
 #include "core/waiting.h"
 #include "policy/size_class.h"
 
@@ -29,6 +30,7 @@ void xs_alloc_hand_out(const struct xs_request *request, struct xs_block *block)
                        !xs_stream_is_none(request->handle);
     xs_account_went_out(dev, bytes);
     xs_account_alloc(dev, request->own, request->requested, bytes);
+    xs_track_alloc(dev, request->own, block);
     xs_addr_map_insert(&dev->addresses, &block->addr, xs_block_va(block));
 }
 
@@ -208,6 +210,7 @@ static enum xseg_result alloc(struct xs_request *request, bool known, void **ptr
                        request->requested);
     struct xs_device *dev = request->dev;
     struct xs_block *block;
+    xs_track_begin(request);
     enum xseg_result e =
         known && request->own ? begin(request, NULL, &block) : begin_anew(request, &block);
     if (!e && !block)
@@ -216,6 +219,7 @@ static enum xseg_result alloc(struct xs_request *request, bool known, void **ptr
         xs_free(dev, block);
     if (!e)
         *ptr = (void *)(uintptr_t)xs_block_va(block);
+    xs_track_end(request);
     return e;
 }
 
@@ -252,6 +256,7 @@ static enum xseg_result free_locked(struct xs_device *dev, struct xs_block *bloc
     bool waits = block->uses != NULL;
     xs_addr_map_remove(&dev->addresses, &block->addr);
     xs_account_free(dev, own, block->requested, bytes, waits);
+    xs_track(dev, own, waits ? XS_EVENT_FREE_REQUESTED : XS_EVENT_FREE, block);
     if (waits) {
         xs_waiting_put(dev, block);
         xs_lock_release(&dev->lock);

@@ -1,5 +1,6 @@
 #include "core/caches.h"
 
+#include "base/clock.h"
 #include "cache/depot.h"
 #include "core/account.h"
 #include "core/route.h"
@@ -40,6 +41,9 @@ static void refresh(struct xs_device *dev, struct xs_cache *c)
     xs_account_merge(dev, &counts);
     xs_caches_return_locked(dev, &blocks);
     xs_cache_refresh(c, &dev->policy, is_enabled(dev));
+    if (c->ring)
+        xs_history_leave(&dev->history, c->ring);
+    c->ring = xs_history_join(&dev->history);
     xs_lock_release(&dev->lock);
 }
 
@@ -53,6 +57,8 @@ struct xs_cache *xs_caches_make_current(struct xs_device *dev)
         c = make_cache(dev, t);
     if (c && !xs_cache_is_current(c))
         refresh(dev, c);
+    if (c)
+        c->origin = (struct xs_origin){t->tag, xs_clock_coarse_ms()};
     return c;
 }
 
@@ -224,6 +230,8 @@ static void end_cache(struct xs_device *dev, struct xs_cache *c, bool own)
     xs_account_merge(dev, &counts);
     xs_caches_return_locked(dev, &blocks);
     xs_list_remove(&c->link);
+    if (c->ring)
+        xs_history_leave(&dev->history, c->ring);
     xs_lock_release(&dev->lock);
     xs_lock_release(&dev->caches_lock);
     *c->slot = NULL;

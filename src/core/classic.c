@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "core/account.h"
+#include "core/track.h"
 #include "driver/driver.h"
 #include "policy/size_class.h"
 
@@ -77,6 +78,7 @@ static void forget_segment(struct xs_device *dev, struct xs_block *block)
 {
     struct xs_segment *segment = block->segment;
     xs_account_release(dev, xs_block_bytes(block));
+    xs_track_segment(dev, XS_EVENT_SEGMENT_FREE, segment);
     xs_gauge_sub(&dev->stats.now.segments, 1);
     xs_heap_remove_segment(block->heap, block);
     xs_segment_delete_classic(segment);
@@ -234,6 +236,7 @@ static enum xseg_result publish(const struct xs_request *request, xs_cu_ptr base
     if (segment && xs_heap_reserve(heap, 3)) {
         struct xs_block *block = xs_heap_add_segment(heap, segment, XS_BLOCK_BUSY);
         xs_account_reserve(dev, bytes);
+        xs_track_segment(dev, XS_EVENT_SEGMENT_ALLOC, segment);
         xs_gauge_add(&dev->stats.now.segments, 1);
         dev->stats.now.rung_create++;
         block = xs_heap_put(heap, block, NULL, 0);
@@ -282,6 +285,7 @@ enum xseg_result xs_classic_free_uncached(struct xs_device *dev, struct xs_block
     if (e) {
         xs_account_went_out(dev, xs_block_bytes(block));
         xs_account_alloc(dev, xs_caches_own(dev), block->requested, xs_block_bytes(block));
+        xs_track(dev, xs_caches_own(dev), XS_EVENT_ALLOC, block);
         xs_addr_map_insert(&dev->addresses, &block->addr, xs_block_va(block));
     } else {
         forget_segment(dev, block);

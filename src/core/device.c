@@ -103,6 +103,8 @@ enum xseg_result xs_device_open(struct xs_device *dev, int ordinal, const struct
     xs_lock_init(&dev->caches_lock, XS_RANK_CACHES);
     xs_list_init(&dev->caches);
     xs_list_init(&dev->waiting);
+    xs_history_init(&dev->history);
+    xs_history_resize(&dev->history, policy->history);
     xs_depot_init(dev->depot);
     dev->cache_shared.epoch = &dev->fences.epoch;
     xs_fences_init(&dev->fences);
@@ -179,6 +181,7 @@ void xs_device_close(struct xs_device *dev)
     xs_extents_destroy(&dev->extents);
     xs_streams_destroy(&dev->streams);
     destroy_records(dev);
+    xs_history_destroy(&dev->history);
     xs_lock_destroy(&dev->lock);
     xs_lock_destroy(&dev->growth);
 }
@@ -192,6 +195,7 @@ void xs_device_apply(struct xs_device *dev, const struct xs_policy *policy)
     if (before != after) /* else a limit that was set by call stays */
         dev->limit_bytes = after;
     dev->policy = *policy;
+    xs_history_resize(&dev->history, policy->history);
     atomic_store(&dev->poison, policy->poison);
     atomic_fetch_add(&dev->cache_shared.generation, 1);
     xs_lock_release(&dev->lock);

@@ -19,6 +19,7 @@
 #include "driver/context.h"
 #include "heap/heap.h"
 #include "policy/policy.h"
+#include "stats/history.h"
 #include "stats/stats.h"
 #include "vmm/extent.h"
 #include "vmm/fence.h"
@@ -64,6 +65,7 @@ struct xs_device {
     uint64_t went_out;      /* bytes that heaps gave out since nothing was reserved */
     uint64_t came_back;     /* ... and got back */
     struct xs_stats stats;
+    struct xs_history history;
 };
 
 enum xseg_result xs_device_open(struct xs_device *dev, int ordinal, const struct xs_policy *policy);

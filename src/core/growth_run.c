@@ -1,6 +1,7 @@
 #include "base/error.h"
 #include "core/account.h"
 #include "core/growth.h"
+#include "core/track.h"
 #include "driver/driver.h"
 
 /* What became of an extent that was to move or be traded, in its `target`, where that did not come about. */
@@ -189,6 +190,7 @@ restore_moved:
 static void leave_place(struct xs_extent *e)
 {
     xs_list_remove(&e->link);
+    xs_track_extent(e->block->heap->owner, XS_EVENT_UNMAP, e);
     xs_segment_detach(e->block->segment, e);
     xs_heap_put_hole(e->block->heap, e->block);
 }
@@ -202,10 +204,11 @@ static void forget_extent(struct xs_device *dev, struct xs_extent *e)
     xs_extent_delete(&dev->extents, e);
 }
 
-static void attach(struct xs_segment *segment, struct xs_extent *e)
+static void attach(struct xs_device *dev, struct xs_segment *segment, struct xs_extent *e)
 {
     xs_list_remove(&e->link);
     xs_segment_attach(segment, e, e->target);
+    xs_track_extent(dev, XS_EVENT_MAP, e);
 }
 
 static void attach_targets(struct xs_growth *g)
@@ -215,16 +218,16 @@ static void attach_targets(struct xs_growth *g)
     XS_LIST_FOR_EACH_SAFE(link, &g->traded)
         forget_extent(dev, extent_of(link));
     XS_LIST_FOR_EACH_SAFE(link, &g->idle)
-        attach(segment, extent_of(link));
+        attach(dev, segment, extent_of(link));
     XS_LIST_FOR_EACH_SAFE(link, &g->moved) {
         leave_place(extent_of(link));
-        attach(segment, extent_of(link));
+        attach(dev, segment, extent_of(link));
         dev->stats.now.extents_moved++;
     }
     XS_LIST_FOR_EACH_SAFE(link, &g->fresh) {
         xs_account_reserve(dev, extent_of(link)->bytes);
         xs_gauge_add(&dev->stats.now.extents, 1);
-        attach(segment, extent_of(link));
+        attach(dev, segment, extent_of(link));
     }
 }
 
@@ -318,6 +321,7 @@ static void attach_stuck(struct xs_growth *g, struct xs_segment *segment)
     XS_LIST_FOR_EACH(link, &g->stuck) {
         struct xs_extent *e = extent_of(link);
         if (e->va) {
+            xs_track_extent(g->dev, XS_EVENT_UNMAP, e);
             xs_segment_detach(e->block->segment, e);
             xs_heap_put_hole(e->block->heap, e->block);
         }
@@ -325,6 +329,7 @@ static void attach_stuck(struct xs_growth *g, struct xs_segment *segment)
         if (xs_heap_reserve(heap, 2))
             e->block = xs_heap_carve(heap, e->block, e->target, e->bytes);
         xs_segment_attach(segment, e, e->target);
+        xs_track_extent(g->dev, XS_EVENT_MAP, e);
     }
 }
 

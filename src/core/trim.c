@@ -4,6 +4,7 @@
 #include "core/account.h"
 #include "core/classic.h"
 #include "core/movable.h"
+#include "core/track.h"
 #include "driver/driver.h"
 
 /* ---- extents -------------------------------------------------------------------------------- */
@@ -27,6 +28,7 @@ static struct xs_extent *take_next(struct xs_device *dev, struct xs_movable *mov
 /* Under HEAP: the driver has unmapped it. */
 static void forget_place(struct xs_extent *e)
 {
+    xs_track_extent(e->block->heap->owner, XS_EVENT_UNMAP, e);
     xs_segment_detach(e->block->segment, e);
     xs_heap_put_hole(e->block->heap, e->block);
 }

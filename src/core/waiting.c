@@ -1,6 +1,7 @@
 #include "core/waiting.h"
 
 #include "core/account.h"
+#include "core/track.h"
 
 bool xs_waiting_add_use(struct xs_device *dev, struct xs_block *block, struct xs_stream *stream)
 {
@@ -46,6 +47,7 @@ static void settle(struct xs_device *dev, struct xs_block *block, struct xs_stre
                    uint64_t stamp)
 {
     xs_list_remove(&block->link);
+    xs_track(dev, NULL, XS_EVENT_FREE_COMPLETED, block);
     forget_uses(dev, block);
     xs_account_came_back(dev, xs_block_bytes(block));
     xs_account_settled(dev, xs_block_bytes(block));

@@ -29,18 +29,27 @@ enum xs_block_state {
     XS_BLOCK_BUSY
 };
 
+/* What a block was allocated for, as its thread knew when it was last on a slow path. */
+struct xs_origin {
+    uint32_t tag;      /* stats/tag.h */
+    uint32_t since_ms; /* xs_clock_coarse_ms() */
+};
+
 /* Three cache lines: the first is all that a cached allocation or free touches, and the second what finding,
  * cutting and joining blocks needs besides. */
 struct xs_block {
-    struct xs_addr_node addr;     /* LIVE and CACHED: its place in the address map */
-    _Atomic uint8_t state;        /* enum xs_block_state; LIVE <-> CACHED without the HEAP lock */
-    uint8_t device;               /* ordinal */
-    bool cacheable;               /* LIVE: may be kept in a thread's cache when it is freed */
-    uint32_t age;                 /* FREE, classic: the heap's search count when it became free */
-    uint64_t key;                 /* LIVE and CACHED: size and stream, see cache/cache.h */
-    size_t requested;             /* LIVE: bytes that were asked for */
-    struct xs_block *next_cached; /* CACHED: the next one in its bin */
-    uint64_t stamp;               /* FREE and CACHED: epoch of the latest free in it */
+    struct xs_addr_node addr; /* LIVE and CACHED: its place in the address map */
+    _Atomic uint8_t state;    /* enum xs_block_state; LIVE <-> CACHED without the HEAP lock */
+    uint8_t device;           /* ordinal */
+    bool cacheable;           /* LIVE: may be kept in a thread's cache when it is freed */
+    uint32_t age;             /* FREE, classic: the heap's search count when it became free */
+    uint64_t key;             /* LIVE and CACHED: size and stream, see cache/cache.h */
+    size_t requested;         /* LIVE: bytes that were asked for */
+    union {
+        struct xs_block *next_cached; /* CACHED: the next one in its bin */
+        struct xs_origin origin;      /* LIVE and WAITING: whose it is */
+    };
+    uint64_t stamp;           /* FREE and CACHED: epoch of the latest free in it */
     struct xs_stream *stream; /* LIVE and CACHED: allocated for it. FREE: freed on it; NULL: idle */
 
     struct xs_tree_node node; /* size and va of the block; FREE: its place in a tree */

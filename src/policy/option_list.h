@@ -128,6 +128,13 @@
     X(preload_memory_info, "preload_memory_info",                                                  \
       CHOICE, "cached", "cached|native", "", KEEP, START,                                          \
       "Preload: whether cudaMemGetInfo counts as free what is cached.")                            \
+    X(history, "history",                                                                          \
+      COUNT, "0", "[0, 16777216]", "", KEEP, LIVE,                                                 \
+      "Keep this many of each thread's latest events (48 bytes each), for snapshots; rounded up "  \
+      "to a power of two; 0: none.")                                                               \
+    X(history_stacks, "history_stacks",                                                            \
+      BOOL, "False", "False|True", "", KEEP, LIVE,                                                 \
+      "Record the native call stack of each allocation too; a few microseconds each.")             \
     X(strict, "strict",                                                                            \
       BOOL, "False", "False|True", "", KEEP, LIVE,                                                 \
       "An unknown key is an error, and a string that is refused stops xseg from starting.")

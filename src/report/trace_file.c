@@ -32,7 +32,7 @@ struct xs_trace_file {
     size_t pending_len;
 
     struct xs_trace_ids ids;
-    struct xs_trace_array slots; /* of struct slot */
+    struct xs_array slots; /* of struct slot */
     uint32_t n_slots;
     uint32_t first_free; /* slot + 1; 0: none */
 
@@ -177,7 +177,7 @@ static enum xseg_result take_slot(struct xs_trace_file *f, uint32_t *slot)
         return XSEG_OK;
     }
     size_t need = ((size_t)f->n_slots + 1) * sizeof(struct slot);
-    if (f->n_slots == XS_TRACE_SLOTS_MAX || !xs_trace_array_reserve(&f->slots, need))
+    if (f->n_slots == XS_TRACE_SLOTS_MAX || !xs_array_reserve(&f->slots, need))
         return no_memory(f);
     *slot = f->n_slots++;
     return XSEG_OK;
@@ -300,14 +300,14 @@ static enum xseg_result check_end(const struct xs_trace_file *f)
 
 static struct xs_trace_file *new_file(void)
 {
-    struct xs_trace_array memory = {0};
-    return xs_trace_array_reserve(&memory, sizeof(struct xs_trace_file)) ? memory.base : NULL;
+    struct xs_array memory = {0};
+    return xs_array_reserve(&memory, sizeof(struct xs_trace_file)) ? memory.base : NULL;
 }
 
 static void delete_file(struct xs_trace_file *f)
 {
-    struct xs_trace_array memory = {f, xs_round_up(sizeof(*f), 64 * XS_KIB)};
-    xs_trace_array_drop(&memory);
+    struct xs_array memory = {f, xs_round_up(sizeof(*f), 64 * XS_KIB)};
+    xs_array_drop(&memory);
 }
 
 static enum xseg_result start(struct xs_trace_file *f, struct xs_trace_file **file)
@@ -365,7 +365,7 @@ void xs_trace_close(struct xs_trace_file *file)
 {
     xs_trace_source_close(&file->source);
     xs_trace_ids_drop(&file->ids);
-    xs_trace_array_drop(&file->slots);
+    xs_array_drop(&file->slots);
     delete_file(file);
 }
 
@@ -373,17 +373,17 @@ void xs_trace_close(struct xs_trace_file *file)
 
 enum xseg_result xs_trace_load(struct xs_trace *trace, struct xs_trace_file *file)
 {
-    struct xs_trace_array memory = {0};
+    struct xs_array memory = {0};
     struct xs_trace_event event;
     size_t n = 0;
     for (;;) {
         enum xseg_result result = xs_trace_next(file, &event);
         if (result == XSEG_OK && event.kind == XS_TRACE_END)
             break;
-        if (result == XSEG_OK && !xs_trace_array_reserve(&memory, (n + 1) * sizeof(event)))
+        if (result == XSEG_OK && !xs_array_reserve(&memory, (n + 1) * sizeof(event)))
             result = no_memory(file);
         if (result != XSEG_OK) {
-            xs_trace_array_drop(&memory);
+            xs_array_drop(&memory);
             return result;
         }
         ((struct xs_trace_event *)memory.base)[n++] = event;
@@ -395,6 +395,6 @@ enum xseg_result xs_trace_load(struct xs_trace *trace, struct xs_trace_file *fil
 
 void xs_trace_unload(struct xs_trace *trace)
 {
-    xs_trace_array_drop(&trace->memory);
+    xs_array_drop(&trace->memory);
     *trace = (struct xs_trace){0};
 }

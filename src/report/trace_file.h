@@ -60,7 +60,7 @@ struct xs_trace {
     struct xs_trace_header header;
     struct xs_trace_event *events; /* header.events of them */
     size_t n_slots;                /* slots are below this */
-    struct xs_trace_array memory;  /* of the events */
+    struct xs_array memory;        /* of the events */
 };
 
 /* Reads all events of an open file. On an error *trace is untouched. The file stays open. */

@@ -23,14 +23,14 @@ static struct xs_trace_id *probe(struct xs_trace_id *table, unsigned bits, uint6
 static bool grow(struct xs_trace_ids *ids)
 {
     unsigned bits = ids->bits == 0 ? FIRST_BITS : ids->bits + 1;
-    struct xs_trace_array bigger = {0};
-    if (!xs_trace_array_reserve(&bigger, sizeof(struct xs_trace_id) << bits))
+    struct xs_array bigger = {0};
+    if (!xs_array_reserve(&bigger, sizeof(struct xs_trace_id) << bits))
         return false;
     const struct xs_trace_id *old = ids->table.base;
     for (size_t i = 0; ids->bits != 0 && i < (size_t)1 << ids->bits; i++)
         if (old[i].key != 0)
             *probe(bigger.base, bits, old[i].key) = old[i];
-    xs_trace_array_drop(&ids->table);
+    xs_array_drop(&ids->table);
     ids->table = bigger;
     ids->bits = bits;
     return true;
@@ -51,6 +51,6 @@ struct xs_trace_id *xs_trace_ids_at(struct xs_trace_ids *ids, uint64_t id)
 
 void xs_trace_ids_drop(struct xs_trace_ids *ids)
 {
-    xs_trace_array_drop(&ids->table);
+    xs_array_drop(&ids->table);
     *ids = (struct xs_trace_ids){0};
 }

@@ -6,7 +6,7 @@
 #ifndef XS_REPORT_TRACE_IDS_H
 #define XS_REPORT_TRACE_IDS_H
 
-#include "report/trace_array.h"
+#include "report/array.h"
 
 /* Values of `slot` that are no slot. */
 #define XS_TRACE_ID_NEVER  UINT32_MAX
@@ -20,7 +20,7 @@ struct xs_trace_id {
 };
 
 struct xs_trace_ids {
-    struct xs_trace_array table;
+    struct xs_array table;
     size_t count;
     unsigned bits; /* of the table's length; 0: no table yet */
 };

@@ -167,7 +167,7 @@ static bool is_gzip(const struct xs_trace_source *s)
 
 static enum xseg_result start(struct xs_trace_source *s)
 {
-    if (!xs_trace_array_reserve(&s->buffer, BUFFER_BYTES))
+    if (!xs_array_reserve(&s->buffer, BUFFER_BYTES))
         return xs_fail(XSEG_ERROR_HOST_MEMORY, "%s: no memory for a buffer", s->name);
     s->data = s->buffer.base;
     while (s->end < 2 && !s->at_eof) {
@@ -264,6 +264,6 @@ void xs_trace_source_close(struct xs_trace_source *s)
     if (s->child != 0)
         wait_for(s->child);
     close_fd(&s->complaints);
-    xs_trace_array_drop(&s->buffer);
+    xs_array_drop(&s->buffer);
     *s = (struct xs_trace_source){.fd = -1, .complaints = -1};
 }

@@ -7,7 +7,7 @@
 
 #include <sys/types.h>
 
-#include "report/trace_array.h"
+#include "report/array.h"
 
 #define XS_TRACE_NAME_BYTES  160
 #define XS_TRACE_LINE_MAX    4096
@@ -20,7 +20,7 @@ struct xs_trace_source {
     int fd;         /* what is read: the file, or the pipe from gzip; -1: memory only */
     pid_t child;    /* gzip, until it has been waited for; 0: none */
     int complaints; /* a file in memory that holds gzip's standard error; -1: none */
-    struct xs_trace_array buffer;
+    struct xs_array buffer;
     const char *data; /* bytes begin..end of it are not yet read */
     size_t begin;
     size_t end;

@@ -1,21 +1,21 @@
 /*
- * A growing array in memory of its own, for the trace reader: millions of entries, grown in place by
+ * A growing array in memory of its own: millions of entries, grown in place by
  * mremap. Zeroed when new. Not thread-safe.
  */
-#ifndef XS_REPORT_TRACE_ARRAY_H
-#define XS_REPORT_TRACE_ARRAY_H
+#ifndef XS_REPORT_ARRAY_H
+#define XS_REPORT_ARRAY_H
 
 #include <sys/mman.h>
 
 #include "base/base.h"
 
-struct xs_trace_array {
+struct xs_array {
     void *base;
     size_t bytes;
 };
 
 /* Makes room for `need` bytes, at least doubling. False: no memory, and the array is as it was. */
-static inline bool xs_trace_array_reserve(struct xs_trace_array *a, size_t need)
+static inline bool xs_array_reserve(struct xs_array *a, size_t need)
 {
     if (xs_likely(need <= a->bytes))
         return true;
@@ -30,7 +30,7 @@ static inline bool xs_trace_array_reserve(struct xs_trace_array *a, size_t need)
     return true;
 }
 
-static inline void xs_trace_array_drop(struct xs_trace_array *a)
+static inline void xs_array_drop(struct xs_array *a)
 {
     if (a->base != NULL)
         munmap(a->base, a->bytes);
