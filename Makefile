@@ -132,7 +132,7 @@ bench: all
 # ---- test programs --------------------------------------------------------------------------------
 # In a folder of tests/, each .c with a main() is a program; the other ones are linked into each of them.
 # Each fake/*.c becomes a library of its own, for tests to load.
-KINDS    := model race fault reports unit
+KINDS    := model race fault reports unit snapshot
 with_main = $(if $(1),$(shell grep -lwE '(int )?main.(void|int argc)' $(1)))
 picked    = $(if $(T),$(foreach p,$(1),$(if $(findstring $(T),$(notdir $p)),$p)),$(1))
 define KIND_RULES

@@ -196,6 +196,15 @@ typedef void (*xseg_write)(void *ctx, const char *text, size_t bytes);
 XSEG_API enum xseg_result xseg_stats_print(int device, enum xseg_format format, xseg_write write,
                                            void *ctx);
 
+/*
+ * Writes what is known of all devices in use to a file: as the pickle that torch.cuda._memory_viz and
+ * pytorch.org/memory_viz read, or where the name ends in ".json" as JSON (docs/reports.md). Blocks and events
+ * (key `history`) are of one moment, for which other threads wait less than a millisecond per 10,000 blocks.
+ * The file appears whole or not at all, with mode 0600; "%p" in the name is the process's id.
+ * Errors: INVALID_VALUE (NULL), IO, HOST_MEMORY.
+ */
+XSEG_API enum xseg_result xseg_snapshot(const char *path);
+
 /* ---- tags ------------------------------------------------------------------------------------ */
 
 /*

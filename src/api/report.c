@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "core/runtime.h"
 #include "core/track.h"
+#include "report/snapshot_file.h"
 #include "report/stats_print.h"
 #include "xseg/xseg.h"
 
@@ -82,4 +83,11 @@ enum xseg_result xseg_tag_pop(void)
     if (!e)
         xs_track_tag();
     return e;
+}
+
+enum xseg_result xseg_snapshot(const char *path)
+{
+    if (!path)
+        return xs_fail(XSEG_ERROR_INVALID_VALUE, "xseg_snapshot: path is NULL");
+    return xs_snapshot_save(path);
 }

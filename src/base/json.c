@@ -2,33 +2,19 @@
 
 #include <math.h>
 
-/* The length of the UTF-8 sequence at s, 0 where it is none. Overlong forms and surrogates are none. */
-static size_t utf8_length(const unsigned char *s)
-{
-    if (s[0] < 0x80)
-        return 1;
-    size_t n = s[0] >= 0xf0 && s[0] <= 0xf4 ? 4 : s[0] >= 0xe0 ? 3 : 2;
-    if (s[0] < 0xc2 || s[0] > 0xf4)
-        return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    bool is_overlong = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xf0 && s[1] < 0x90);
-    bool is_beyond = (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf4 && s[1] > 0x8f);
-    return is_overlong || is_beyond ? 0 : n;
-}
+#include "base/utf8.h"
 
 static void write_quoted(struct xs_out *out, const char *text)
 {
-    const unsigned char *s = (const unsigned char *)text;
+    const char *s = text;
     xs_out_text(out, "\"");
     while (*s != '\0') {
-        size_t n = utf8_length(s);
+        size_t n = xs_utf8_length(s);
         if (n == 0)
             xs_out_text(out, "\\ufffd");
         else if (*s == '"' || *s == '\\')
             xs_out_printf(out, "\\%c", *s);
-        else if (*s < 0x20 || *s == 0x7f)
+        else if ((unsigned char)*s < 0x20 || *s == 0x7f)
             xs_out_printf(out, "\\u%04x", *s);
         else
             xs_out_bytes(out, s, n);

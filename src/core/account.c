@@ -70,7 +70,7 @@ static struct xs_cache *cache_of(struct xs_list *link)
 
 /* All at once: a block may be booked by one thread when it is allocated and by another when it is freed, and
  * no reading may see the one without the other. */
-static void lock_all(struct xs_device *dev, struct xs_cache *own)
+void xs_account_stop(struct xs_device *dev, struct xs_cache *own)
 {
     if (own) /* first: it may have to wait for a flush, which must not find the others locked */
         xs_biased_lock_enter(&own->lock);
@@ -83,7 +83,7 @@ static void lock_all(struct xs_device *dev, struct xs_cache *own)
             xs_biased_lock_await(&cache_of(link)->lock);
 }
 
-static void unlock_all(struct xs_device *dev, struct xs_cache *own)
+void xs_account_go(struct xs_device *dev, struct xs_cache *own)
 {
     XS_LIST_FOR_EACH(link, &dev->caches)
         if (cache_of(link) != own)
@@ -92,17 +92,22 @@ static void unlock_all(struct xs_device *dev, struct xs_cache *own)
         xs_biased_lock_leave(&own->lock);
 }
 
-void xs_account_merge_all(struct xs_device *dev, struct xs_cache *own)
+void xs_account_merge_stopped(struct xs_device *dev)
 {
-    xs_assert_held(&dev->lock);
-    lock_all(dev, own);
     XS_LIST_FOR_EACH(link, &dev->caches) {
         struct xs_cache_counts counts;
         xs_cache_take_counts(cache_of(link), &counts);
         merge(dev, &counts, pending_of_others(dev, cache_of(link)));
     }
-    unlock_all(dev, own);
     raise_peak(&dev->stats.now.cached_bytes, 0); /* not before: half of a hand-over is no peak */
+}
+
+void xs_account_merge_all(struct xs_device *dev, struct xs_cache *own)
+{
+    xs_assert_held(&dev->lock);
+    xs_account_stop(dev, own);
+    xs_account_merge_stopped(dev);
+    xs_account_go(dev, own);
 }
 
 static void add(struct xseg_gauge *gauge, uint64_t n, int64_t others)

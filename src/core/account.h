@@ -40,4 +40,10 @@ void xs_account_merge(struct xs_device *dev, const struct xs_cache_counts *count
 /* Takes the counts of all caches and adds them: the gauges alone are true then. Under CACHES too. */
 void xs_account_merge_all(struct xs_device *dev, struct xs_cache *own);
 
+/* Holds up every thread's hits on the device, for moments. Under CACHES too. `own`: the calling thread's cache. */
+void xs_account_stop(struct xs_device *dev, struct xs_cache *own);
+void xs_account_go(struct xs_device *dev, struct xs_cache *own);
+/* Merges while they are held up. */
+void xs_account_merge_stopped(struct xs_device *dev);
+
 #endif
