@@ -4,6 +4,8 @@
 
 #include "base/meta.h"
 
+#define XS_CACHE_NO_GENERATION UINT64_MAX
+
 struct xs_cache *xs_cache_new(const struct xs_cache_shared *shared, void *device)
 {
     struct xs_cache *c = xs_meta_map(sizeof(*c));
@@ -59,6 +61,11 @@ void xs_cache_refresh(struct xs_cache *c, const struct xs_policy *policy, bool e
     c->keep_limit = policy->cache_keep;
     for (unsigned i = 0; i < XS_CACHE_STREAMS; i++)
         c->stream[i].handle = XS_CACHE_NO_STREAM;
+}
+
+void xs_cache_record(struct xs_cache *c, enum xs_event_kind kind, const struct xs_block *block)
+{
+    xs_ring_add(c->ring, kind, xs_block_va(block), block->requested, block->stream->key.handle);
 }
 
 /* ---- lists ---------------------------------------------------------------------------------- */

@@ -13,7 +13,6 @@
 
 #include "base/base.h"
 #include "base/biased_lock.h"
-#include "base/list.h"
 #include "cache/cache_counts.h"
 #include "cache/cache_key.h"
 #include "cache/cache_stream.h"
@@ -21,7 +20,6 @@
 #include "heap/block.h"
 #include "policy/size_class.h"
 #include "stats/history.h"
-#include "vmm/stream.h"
 
 #define XS_CACHE_BINS    1024
 #define XS_CACHE_STREAMS 8
@@ -68,8 +66,6 @@ struct xs_cache {
     struct xs_cache **slot; /* where the owner finds it */
 };
 
-#define XS_CACHE_NO_GENERATION UINT64_MAX
-
 static inline struct xs_cache_stream *xs_cache_stream_slot(struct xs_cache *c, xs_cu_stream handle)
 {
     return &c->stream[((uintptr_t)handle >> 4 ^ (uintptr_t)handle) % XS_CACHE_STREAMS];
@@ -103,12 +99,8 @@ static inline bool xs_cache_is_ready(const struct xs_cache *c)
 /* Bytes of the blocks in the bins. Under the lock. */
 size_t xs_cache_bytes(const struct xs_cache *c);
 
-/* Under the lock, or under HEAP. The owner. */
-static inline void xs_cache_record(struct xs_cache *c, enum xs_event_kind kind,
-                                   const struct xs_block *block)
-{
-    xs_ring_add(c->ring, kind, xs_block_va(block), block->requested, block->stream->key.handle);
-}
+/* In the owner's ring. Under the lock, or under HEAP. */
+void xs_cache_record(struct xs_cache *c, enum xs_event_kind kind, const struct xs_block *block);
 
 /* The owner takes a block of a key, LIVE, for `requested` bytes; NULL: a miss. */
 static inline struct xs_block *xs_cache_pop(struct xs_cache *c, uint64_t key, size_t requested)
@@ -167,7 +159,7 @@ static inline bool xs_cache_push(struct xs_cache *c, struct xs_block *block)
 void xs_cache_book_alloc(struct xs_cache *c, size_t requested, size_t bytes);
 void xs_cache_book_free(struct xs_cache *c, size_t requested, size_t bytes);
 
-/* False: no host memory. */
+/* NULL: no host memory. */
 struct xs_cache *xs_cache_new(const struct xs_cache_shared *shared, void *device);
 void xs_cache_delete(struct xs_cache *c);
 

@@ -29,6 +29,7 @@ struct xs_snap_segment {
     uint64_t bytes;
     size_t first_block;
     size_t n_blocks;
+    uint64_t pool; /* 0: the default one */
     bool is_expandable;
 };
 

@@ -24,6 +24,7 @@ struct take {
     struct xs_snapshot *s;
     struct xs_device *dev;
     uint32_t now_ms;
+    uint64_t pool; /* whose heaps are being copied */
     bool full; /* there was no room: once more with more of it */
     struct xs_array noted;
     size_t n_rings;
@@ -89,6 +90,7 @@ static struct xs_snap_segment *begin_run(struct take *t, const struct xs_segment
     run->va = va;
     run->first_block = s->n_blocks;
     run->is_expandable = segment->extent_at != NULL;
+    run->pool = t->pool;
     return run;
 }
 
@@ -169,9 +171,13 @@ static void copy_state(struct take *t)
 {
     t->now_ms = xs_clock_coarse_ms();
     t->s->time_ns = xs_clock_ns();
-    copy_heap(t, &t->dev->expandable);
-    for (unsigned i = 0; i < XS_CLASSIC_COUNT; i++)
-        copy_heap(t, &t->dev->classic[i]);
+    XS_LIST_FOR_EACH(link, &t->dev->pools) {
+        const struct xs_pool *pool = xs_pool_of_link(link);
+        t->pool = pool->id;
+        copy_heap(t, &pool->expandable);
+        for (unsigned i = 0; i < XS_CLASSIC_COUNT; i++)
+            copy_heap(t, &pool->classic[i]);
+    }
     copy_idle(t);
     note_rings(t);
 }

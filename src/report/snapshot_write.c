@@ -42,11 +42,11 @@ static void frames(struct xs_document *d, const struct xs_snapshot *s, uint32_t 
     xs_document_close(d, ']');
 }
 
-static void pool_id(struct xs_document *d, const char *key)
+static void pool_id(struct xs_document *d, const char *key, uint64_t pool)
 {
     xs_document_open(d, key, '(');
     xs_document_count(d, NULL, 0);
-    xs_document_count(d, NULL, 0);
+    xs_document_count(d, NULL, pool);
     xs_document_close(d, ')');
 }
 
@@ -101,7 +101,7 @@ static void segment(struct xs_document *d, const struct xs_snapshot *s,
     xs_document_count(d, "requested_size", sums.requested);
     xs_document_count(d, "stream", 0);
     xs_document_text(d, "segment_type", "large");
-    pool_id(d, "segment_pool_id");
+    pool_id(d, "segment_pool_id", segment->pool);
     xs_document_bool(d, "is_expandable", segment->is_expandable);
     frames(d, s, 0);
     xs_document_open(d, "blocks", '[');
@@ -136,7 +136,7 @@ static void event(struct xs_document *d, const struct xs_snapshot *s, const stru
                       s->time_us - (s->time_ns > e->time_ns ? s->time_ns - e->time_ns : 0) / 1000);
     xs_document_text(d, "compile_context", "N/A");
     xs_document_text(d, "user_metadata", xs_snapshot_name(s, e->tag));
-    pool_id(d, "pool_id");
+    pool_id(d, "pool_id", 0);
     frames(d, s, e->stack);
     xs_document_count(d, "thread", e->thread);
     xs_document_close(d, '}');
