@@ -205,6 +205,22 @@ XSEG_API enum xseg_result xseg_stats_print(int device, enum xseg_format format, 
  */
 XSEG_API enum xseg_result xseg_snapshot(const char *path);
 
+/*
+ * Called after each request that is refused for want of memory, on its thread, with no lock held, before the call
+ * returns: the device, the bytes asked for, and the report as text and as JSON, valid during the call. It may call
+ * xseg, but a request that is refused in it calls it again. fn NULL: no more.
+ */
+typedef void (*xseg_out_of_memory_fn)(void *ctx, int device, size_t bytes, const char *text,
+                                      const char *json);
+XSEG_API enum xseg_result xseg_on_out_of_memory(xseg_out_of_memory_fn fn, void *ctx);
+
+/*
+ * The same analysis at any time (TEXT or JSON): where the memory is, what pins it, how much of it lives long.
+ * Creates no context. Errors: NO_DEVICE (not in use), INVALID_VALUE, HOST_MEMORY, IO.
+ */
+XSEG_API enum xseg_result xseg_diagnose(int device, enum xseg_format format, xseg_write write,
+                                        void *ctx);
+
 /* ---- tags ------------------------------------------------------------------------------------ */
 
 /*

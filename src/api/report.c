@@ -2,9 +2,13 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "core/reading.h"
 #include "core/runtime.h"
 #include "core/track.h"
+#include "report/diagnosis.h"
+#include "report/refusal.h"
 #include "report/snapshot_file.h"
+#include "report/snapshot_take.h"
 #include "report/stats_print.h"
 #include "xseg/xseg.h"
 
@@ -90,4 +94,41 @@ enum xseg_result xseg_snapshot(const char *path)
     if (!path)
         return xs_fail(XSEG_ERROR_INVALID_VALUE, "xseg_snapshot: path is NULL");
     return xs_snapshot_save(path);
+}
+
+enum xseg_result xseg_on_out_of_memory(xseg_out_of_memory_fn fn, void *ctx)
+{
+    xs_refusal_callback(fn, ctx);
+    return XSEG_OK;
+}
+
+static bool print_diagnosis(struct receiver *receiver, const struct xs_snapshot *s, bool is_json)
+{
+    struct xs_diagnosis d;
+    struct xs_out out;
+    struct xs_json j = {.out = &out};
+    xs_diagnose(&d, s, &(struct xs_refusal){0});
+    xs_out_begin(&out, hand_on, receiver);
+    if (is_json)
+        xs_diagnosis_print_json(&j, &d, 0);
+    else
+        xs_diagnosis_print_text(&out, &d, 0);
+    return xs_out_end(&out);
+}
+
+enum xseg_result xseg_diagnose(int device, enum xseg_format format, xseg_write write, void *ctx)
+{
+    if (format != XSEG_FORMAT_TEXT && format != XSEG_FORMAT_JSON)
+        return xs_fail(XSEG_ERROR_INVALID_VALUE, "xseg_diagnose: no such format");
+    struct xs_device *dev = xs_runtime_open_device(device);
+    if (!dev)
+        return xs_fail(XSEG_ERROR_NO_DEVICE, "device %d is not in use", device);
+    struct xs_snapshot s;
+    enum xseg_result e = xs_snapshot_take(&s, dev, xs_reading_device_free(dev));
+    if (e)
+        return e;
+    struct receiver receiver = {write, ctx};
+    bool ok = print_diagnosis(&receiver, &s, format == XSEG_FORMAT_JSON);
+    xs_snapshot_drop(&s);
+    return ok ? XSEG_OK : xs_fail(XSEG_ERROR_IO, "xseg_diagnose: could not be written");
 }

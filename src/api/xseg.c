@@ -9,9 +9,16 @@
 #include "core/runtime.h"
 #include "core/trim.h"
 #include "driver/driver.h"
+#include "report/refusal.h"
 
 #define STRING(x)                         #x
 #define VERSION_TEXT(major, minor, patch) STRING(major) "." STRING(minor) "." STRING(patch)
+
+/* Here, since this file is in every program that allocates. */
+__attribute__((constructor)) static void connect_floors(void)
+{
+    xs_ladder_on_refusal(&xs_refusal_hooks);
+}
 
 /* ---- memory --------------------------------------------------------------------------------- */
 

@@ -22,6 +22,7 @@ struct climb {
     bool no_address; /* not for the smallest segment that would do */
     bool capturing;  /* the stream: no event may be recorded or waited for */
     bool may_borrow;
+    void *report;   /* of the refusal */
     char news[400]; /* to be logged once no lock is held */
     bool retried;
 };
@@ -359,41 +360,40 @@ static enum xseg_result rung_release(struct climb *c)
 
 /* ---- out of memory -------------------------------------------------------------------------- */
 
-/* All that xseg could hold: the limit, or what it holds and what the device has free. */
-static size_t capacity(const struct climb *c, const struct xseg_stats *s)
+static _Atomic(const struct xs_refusal_hooks *) refusal_hooks;
+
+void xs_ladder_on_refusal(const struct xs_refusal_hooks *hooks)
 {
-    size_t free_bytes, total;
-    if (xs_cu_mem_get_info(&free_bytes, &total))
-        free_bytes = 0;
-    size_t most = s->reserved_bytes.current + free_bytes;
-    return c->dev->limit_bytes < most ? c->dev->limit_bytes : most;
+    atomic_store(&refusal_hooks, hooks);
 }
 
+/* Under GROWTH, so that what was found wanting is still there to be looked at. */
 static enum xseg_result out_of_memory(struct climb *c)
 {
     struct xs_device *dev = c->dev;
-    const struct xs_driver_error *error = xs_driver_last_error();
-    struct xseg_stats s;
-    count(c, &dev->stats.now.out_of_memory);
-    xs_reading_take(dev, &s);
-    char want[XS_FMT_BYTES], live[XS_FMT_BYTES], held[XS_FMT_BYTES], limit[XS_FMT_BYTES],
-        idle[XS_FMT_BYTES], waiting[XS_FMT_BYTES], largest[XS_FMT_BYTES], call[200] = "";
-    if (error->code)
-        snprintf(call, sizeof(call), "; %s(%s) returned %s", xs_driver_call_name(error->call),
-                 error->arguments, xs_driver_code_name(error->code));
-    bool full = s.allocated_bytes.current + c->request->bytes > capacity(c, &s);
-    return xs_fail(
-        XSEG_ERROR_OUT_OF_MEMORY,
-        "out of memory on device %d: %s wanted; %s live, %s reserved, %s cached (%s of it not "
-        "known "
-        "to be done with by the GPU), largest free block %s, limit %s%s. %s",
-        dev->caps.ordinal, xs_fmt_bytes(want, c->request->bytes),
-        xs_fmt_bytes(live, s.allocated_bytes.current), xs_fmt_bytes(held, s.reserved_bytes.current),
-        xs_fmt_bytes(idle, s.cached_bytes.current), xs_fmt_bytes(waiting, s.frag_stream_bytes),
-        xs_fmt_bytes(largest, s.largest_free_bytes),
-        s.limit_bytes == UINT64_MAX ? "none" : xs_fmt_bytes(limit, s.limit_bytes), call,
-        full ? "The memory is in use: this is not fragmentation."
-             : "Cached memory is pinned by live blocks: this is fragmentation.");
+    struct xs_refused r = {.request = c->request, .error = *xs_driver_last_error()};
+    r.free_bytes = xs_reading_device_free(dev);
+    xs_lock_acquire(&dev->lock);
+    dev->stats.now.out_of_memory++;
+    xs_history_note(&dev->history, XS_EVENT_OUT_OF_MEMORY,
+                    r.free_bytes == UINT64_MAX ? 0 : r.free_bytes, c->request->bytes,
+                    c->request->handle);
+    xs_lock_release(&dev->lock);
+    char want[XS_FMT_BYTES];
+    xs_fail(XSEG_ERROR_OUT_OF_MEMORY, "out of memory on device %d: %s wanted", dev->caps.ordinal,
+            xs_fmt_bytes(want, c->request->bytes));
+    const struct xs_refusal_hooks *hooks = atomic_load(&refusal_hooks);
+    if (hooks)
+        c->report = hooks->look(&r);
+    return XSEG_ERROR_OUT_OF_MEMORY;
+}
+
+/* With no lock held: the report may be written anywhere, and the program may be called. */
+static void tell(const struct climb *c)
+{
+    const struct xs_refusal_hooks *hooks = atomic_load(&refusal_hooks);
+    if (hooks && c->report)
+        hooks->tell(c->report);
 }
 
 enum xseg_result xs_ladder_climb(const struct xs_request *request, struct xs_block **block)
@@ -431,5 +431,6 @@ unlock:
     xs_lock_release(&dev->growth);
     if (c.news[0])
         xs_log("%s", c.news);
+    tell(&c);
     return e;
 }

@@ -17,8 +17,24 @@
 #define XS_CORE_LADDER_H
 
 #include "core/alloc.h"
+#include "driver/driver.h"
 
 /* Not under any lock. On success the block is LIVE and handed out. */
 enum xseg_result xs_ladder_climb(const struct xs_request *request, struct xs_block **block);
+
+/* A request that nothing could serve. */
+struct xs_refused {
+    const struct xs_request *request;
+    struct xs_driver_error error; /* the last since the ladder was climbed; code 0: none */
+    size_t free_bytes;            /* of the device; UINT64_MAX: the driver does not say */
+};
+
+/* Those above say what it means. look() is called under GROWTH and sets the text of the error; what it returns is
+ * handed to tell() once no lock is held. */
+struct xs_refusal_hooks {
+    void *(*look)(const struct xs_refused *refused);
+    void (*tell)(void *report);
+};
+void xs_ladder_on_refusal(const struct xs_refusal_hooks *hooks);
 
 #endif

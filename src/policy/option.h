@@ -25,7 +25,8 @@ enum xs_option_type {
     XS_TYPE_SIZE,
     XS_TYPE_SHARE,
     XS_TYPE_ROUNDUP,
-    XS_TYPE_RESERVE
+    XS_TYPE_RESERVE,
+    XS_TYPE_PATH
 };
 
 enum xs_option_change { XS_CHANGE_KEEP, XS_CHANGE_RESET };

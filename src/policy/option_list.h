@@ -7,7 +7,8 @@
  * field    name in struct xs_policy; sizes are bytes there, whatever the unit of the key
  * key      name in ALLOC_CONF
  * TYPE     BOOL; CHOICE one word of the range; COUNT whole number; MB whole number of MiB; SIZE
- *          bytes with an optional unit; SHARE fraction; ROUNDUP, RESERVE: grammars of their own
+ *          bytes with an optional unit; SHARE fraction; PATH name of a file; ROUNDUP, RESERVE:
+ *          grammars of their own
  * default  in the grammar of ALLOC_CONF
  * range    an interval: [ ] with, ( ) without its ends, an end left out is open; or words a|b
  * word     what may stand for "no number": "unlimited" is the largest value, "auto" and "off" zero
@@ -135,6 +136,20 @@
     X(history_stacks, "history_stacks",                                                            \
       BOOL, "False", "False|True", "", KEEP, LIVE,                                                 \
       "Record the native call stack of each allocation too; a few microseconds each.")             \
+    X(oom_report, "oom_report",                                                                    \
+      BOOL, "False", "False|True", "", KEEP, LIVE,                                                 \
+      "Log a report of each request that is refused for want of memory: where the memory is, "     \
+      "why it did not do, and what would help.")                                                   \
+    X(snapshot_path, "snapshot_path",                                                              \
+      PATH, "off", "", "off", KEEP, LIVE,                                                          \
+      "File for snapshots that nobody names: %p is the process's id; JSON if it ends in .json; "   \
+      "ignored in programs that run with raised privileges.")                                      \
+    X(snapshot_on_oom, "snapshot_on_oom",                                                          \
+      BOOL, "False", "False|True", "", KEEP, LIVE,                                                 \
+      "Write one there when a request is refused for want of memory.")                             \
+    X(snapshot_signal, "snapshot_signal",                                                          \
+      COUNT, "0", "[0, 64]", "", KEEP, START,                                                      \
+      "Write one there when this signal comes (10 is SIGUSR1); its handler is replaced; 0: none.") \
     X(strict, "strict",                                                                            \
       BOOL, "False", "False|True", "", KEEP, LIVE,                                                 \
       "An unknown key is an error, and a string that is refused stops xseg from starting.")

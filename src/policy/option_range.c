@@ -58,6 +58,7 @@ const char *xs_option_unit(const struct xs_conf_option *o)
         [XS_TYPE_SHARE] = "share",
         [XS_TYPE_ROUNDUP] = "number or list",
         [XS_TYPE_RESERVE] = "share or size",
+        [XS_TYPE_PATH] = "file name",
     };
     return units[o->type];
 }

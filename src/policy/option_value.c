@@ -3,7 +3,7 @@
  *
  * Most types are scalars: one uint64_t in the unit of the key, with an interval that it must lie
  * in and perhaps a word for "no number". A row of scalar_types[] is all that such a type needs.
- * BOOL and CHOICE are the index of a word. ROUNDUP and RESERVE have a grammar of their own.
+ * BOOL and CHOICE are the index of a word. ROUNDUP, RESERVE and PATH have a grammar of their own.
  */
 #include <stdio.h>
 
@@ -298,6 +298,25 @@ static void write_reserve(const struct xs_reserve *r, char *out)
         snprintf(out, XS_OPTION_TEXT_BYTES, "auto");
 }
 
+/* ---- PATH: the name of a file; what cannot stand in ALLOC_CONF cannot be in it ---- */
+
+static bool read_path(struct xs_slice text, char out[XS_PATH_BYTES], struct xs_value_error *error)
+{
+    bool is_off = xs_slice_is(text, "off");
+    if (text.len == 0 || memchr(text.at, '\0', text.len))
+        return refuse(error, text, "expected the name of a file, or off");
+    if (text.len >= XS_PATH_BYTES)
+        return refuse(error, text, "the name is too long");
+    memcpy(out, text.at, text.len);
+    out[is_off ? 0 : text.len] = '\0';
+    return true;
+}
+
+static void write_path(const char *path, char *out)
+{
+    snprintf(out, XS_OPTION_TEXT_BYTES, "%s", path[0] ? path : "off");
+}
+
 /* ---- any type ---- */
 
 bool xs_option_read(const struct xs_conf_option *o, struct xs_slice text, struct xs_policy *policy,
@@ -317,6 +336,8 @@ bool xs_option_read(const struct xs_conf_option *o, struct xs_slice text, struct
         return xs_roundup_read(text, field, error);
     case XS_TYPE_RESERVE:
         return read_reserve(text, field, error);
+    case XS_TYPE_PATH:
+        return read_path(text, field, error);
     default:
         return read_scalar(o, text, field, error);
     }
@@ -338,6 +359,9 @@ const char *xs_option_write(const struct xs_conf_option *o, const struct xs_poli
         break;
     case XS_TYPE_RESERVE:
         write_reserve(field, out);
+        break;
+    case XS_TYPE_PATH:
+        write_path(field, out);
         break;
     default:
         write_scalar(o, field, out);

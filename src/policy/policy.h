@@ -33,6 +33,10 @@ struct xs_reserve {
 #define XS_FIELD_SHARE(name)   double name;
 #define XS_FIELD_ROUNDUP(name) size_t name[XS_ROUNDUP_SLOTS];
 #define XS_FIELD_RESERVE(name) struct xs_reserve name;
+#define XS_FIELD_PATH(name)    char name[XS_PATH_BYTES];
+
+/* Of a file's name in a policy. */
+#define XS_PATH_BYTES 192
 
 enum { XS_ORIGIN_MAX = 4 };
 
