@@ -16,6 +16,7 @@ enum xs_exit {
 
 int cmd_bench(int argc, char **argv);
 int cmd_conf(int argc, char **argv);
+int cmd_diagnose(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_version(int argc, char **argv);

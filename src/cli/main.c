@@ -14,6 +14,8 @@ static const struct command {
     {"run", cmd_run, "run a CUDA program, unchanged, with xseg under it"},
     {"replay", cmd_replay, "replay recorded allocations and show the memory reserved for them"},
     {"bench", cmd_bench, "measure speed beside other allocators"},
+    {"diagnose", cmd_diagnose,
+     "say where the memory of a snapshot or a trace is, and what would fit"},
     {"conf", cmd_conf, "show the effective policy, each value with its source"},
     {"version", cmd_version, "show the version"},
     {"help", cmd_help, "show this text, or the help of a command: xseg help COMMAND"},

@@ -307,8 +307,9 @@ static bool read_path(struct xs_slice text, char out[XS_PATH_BYTES], struct xs_v
         return refuse(error, text, "expected the name of a file, or off");
     if (text.len >= XS_PATH_BYTES)
         return refuse(error, text, "the name is too long");
-    memcpy(out, text.at, text.len);
-    out[is_off ? 0 : text.len] = '\0';
+    memset(out, 0, XS_PATH_BYTES); /* policies are compared byte by byte */
+    if (!is_off)
+        memcpy(out, text.at, text.len);
     return true;
 }
 

@@ -218,7 +218,7 @@ static void advise_keys(struct xs_diagnosis *d)
     bool expandable = strstr(s->settings, "expandable_segments:True") != NULL;
     d->advice[XS_ADVICE_EXPANDABLE] = !expandable && helps;
     d->advice[XS_ADVICE_SMALL_EXTENTS] =
-        expandable && helps && !strstr(s->settings, "extent_max:2M,");
+        expandable && helps && s->is_ours && !strstr(s->settings, "extent_max:2M,");
     d->advice[XS_ADVICE_BUCKETS] =
         d->n_sizes > 64 && strstr(s->settings, "roundup_power2_divisions:off") != NULL;
 }
@@ -260,7 +260,11 @@ void xs_diagnose(struct xs_diagnosis *d, const struct xs_snapshot *s,
             .requested = last->bytes, .bytes = last->bytes, .tag = xs_snapshot_name(s, last->tag)};
     sum_up(d);
     d->capacity = xs_min(device_room(d), limit_of(d));
-    d->largest = s->is_ours ? s->stats.largest_obtainable_bytes : largest_free_block(s);
+    if (d->capacity == UINT64_MAX && !s->is_ours)
+        d->capacity = d->reserved; /* nothing says that there is more */
+    d->largest =
+        s->is_ours ? s->stats.largest_obtainable_bytes
+                   : xs_max(largest_free_block(s), d->capacity - xs_min(d->capacity, d->reserved));
     find_pins(d);
     find_granules(d);
     count_sizes(d);

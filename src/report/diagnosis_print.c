@@ -61,7 +61,10 @@ const char *xs_verdict_text(const struct xs_diagnosis *d, char out[400])
     const struct xseg_stats *s = &d->snapshot->stats;
     switch (d->verdict) {
     case XS_VERDICT_NONE:
-        snprintf(out, 400, "No request was refused.");
+        if (r->bytes)
+            snprintf(out, 400, "A request of %s would be served.", fmt(r->bytes).text);
+        else
+            snprintf(out, 400, "No request was refused.");
         break;
     case XS_VERDICT_FULL:
         snprintf(out, 400,
@@ -232,7 +235,7 @@ static void print_pins(struct xs_out *out, const struct xs_diagnosis *d)
 void xs_diagnosis_print_text(struct xs_out *out, const struct xs_diagnosis *d, double batch)
 {
     char text[400];
-    if (d->refusal.bytes)
+    if (d->verdict != XS_VERDICT_NONE)
         xs_out_printf(out, "out of memory on device %d: ", d->snapshot->device);
     else
         xs_out_printf(out, "device %d: ", d->snapshot->device);

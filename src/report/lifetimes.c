@@ -1,16 +1,16 @@
 /*
  * Persistent and transient, measured. What a program keeps for long (parameters, optimizer state) was allocated before
  * some pause from which nothing is left alive, since all that was allocated in it has been freed again: the steps
- * until the present one. So the live blocks are put in the order of their births, and the latest gap is taken that is at least as long
- * as all that came after it, and that parts off more than a scrap.
+ * until the present one. So the live blocks are put in the order of their births, and the longest gap parts them that
+ * is at least as long as all that came after it. In the first step and the second it is not there yet, or parts the
+ * parameters from the rest.
  */
 #include <stdlib.h>
 
 #include "report/diagnosis.h"
 
-/* What lies after the gap must be this part of the live bytes at least, or this many blocks. */
-#define SCRAP_SHARE  32
-#define SCRAP_BLOCKS 64
+/* What lies after the gap must be this many blocks, or a quarter of all: one tensor is no step. */
+#define SCRAP_BLOCKS 16
 
 struct birth {
     uint64_t age_ms;
@@ -40,13 +40,14 @@ static size_t gather(const struct xs_snapshot *s, struct birth *births, uint64_t
 
 static void find_border(struct xs_lifetimes *l, const struct birth *births, size_t n, uint64_t live)
 {
-    uint64_t young = 0;
-    for (size_t i = 0; i + 1 < n && !l->known; i++) {
+    uint64_t young = 0, longest = 0;
+    for (size_t i = 0; i + 1 < n; i++) {
         young += births[i].bytes;
         uint64_t gap = births[i + 1].age_ms - births[i].age_ms;
-        bool is_scrap = young < live / SCRAP_SHARE && i + 1 < SCRAP_BLOCKS;
-        if (gap < 1 || gap < births[i].age_ms || is_scrap)
+        bool is_scrap = i + 1 < xs_min(SCRAP_BLOCKS, n / 4);
+        if (gap <= longest || gap < births[i].age_ms || is_scrap)
             continue;
+        longest = gap;
         l->known = true;
         l->border_ms = births[i + 1].age_ms;
         l->transient = young;

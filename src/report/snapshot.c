@@ -82,7 +82,7 @@ void xs_snapshot_sort(struct xs_snapshot *s)
     }
 }
 
-static struct xs_snap_block *block_at(struct xs_snapshot *s, uint64_t va)
+struct xs_snap_block *xs_snapshot_block_at(struct xs_snapshot *s, uint64_t va)
 {
     size_t from = 0, to = s->n_blocks;
     while (from < to) {
@@ -102,7 +102,7 @@ void xs_snapshot_find_stacks(struct xs_snapshot *s)
         const struct xs_event *e = &s->events[i];
         if (e->kind != XS_EVENT_ALLOC || !e->stack)
             continue;
-        struct xs_snap_block *block = block_at(s, e->va);
+        struct xs_snap_block *block = xs_snapshot_block_at(s, e->va);
         if (block && block->state <= XS_SNAP_WAITING && !block->stack)
             block->stack = e->stack;
     }

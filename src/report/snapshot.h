@@ -84,6 +84,8 @@ bool xs_snapshot_reserve(struct xs_snapshot *s, size_t segments, size_t blocks, 
 void xs_snapshot_sort(struct xs_snapshot *s);
 /* LIVE and WAITING blocks get the stacks of their allocations from the events. */
 void xs_snapshot_find_stacks(struct xs_snapshot *s);
+/* The block that begins there; NULL: none. They are in order. */
+struct xs_snap_block *xs_snapshot_block_at(struct xs_snapshot *s, uint64_t va);
 void xs_snapshot_drop(struct xs_snapshot *s);
 
 static inline const char *xs_snapshot_name(const struct xs_snapshot *s, uint32_t name)

@@ -71,7 +71,8 @@ static void each_row_is_well_formed(void **state)
     (void)state;
     for (size_t i = 0; i < XS_OPTION_COUNT; i++) {
         const struct xs_conf_option *o = &xs_options[i];
-        bool has_range = o->type != XS_TYPE_ROUNDUP && o->type != XS_TYPE_RESERVE;
+        bool has_range =
+            o->type != XS_TYPE_ROUNDUP && o->type != XS_TYPE_RESERVE && o->type != XS_TYPE_PATH;
         assert_int_equal(*xs_option_range(o, range) != '\0', has_range);
         assert_true(strlen(o->text) > 10 && o->text[strlen(o->text) - 1] == '.');
         assert_true(o->word[0] == '\0' || strcmp(o->word, "unlimited") == 0 ||
@@ -80,6 +81,27 @@ static void each_row_is_well_formed(void **state)
         assert_null(xs_ignored_key_find(xs_slice_of(o->key)));
         assert_true(strlen(xs_option_unit(o)) > 0);
     }
+}
+
+static void a_path_is_kept_as_it_is(void **state)
+{
+    char text[XS_OPTION_TEXT_BYTES], longest[XS_PATH_BYTES + 1];
+    struct xs_value_error error;
+    const struct xs_conf_option *o = &xs_options[XS_OPTION_snapshot_path];
+    (void)state;
+    memset(longest, 'x', sizeof(longest));
+    longest[XS_PATH_BYTES - 1] = '\0';
+    assert_true(xs_option_read(o, xs_slice_of(longest), &policy, &error));
+    assert_string_equal(policy.snapshot_path, longest);
+    assert_true(xs_option_read(o, xs_slice_of("/tmp/a %p.json"), &policy, &error));
+    assert_string_equal(xs_option_write(o, &policy, text), "/tmp/a %p.json");
+    longest[XS_PATH_BYTES - 1] = 'x';
+    longest[XS_PATH_BYTES] = '\0';
+    assert_false(xs_option_read(o, xs_slice_of(longest), &policy, &error));
+    assert_false(xs_option_read(o, xs_slice_of(""), &policy, &error));
+    assert_string_equal(policy.snapshot_path, "/tmp/a %p.json");
+    assert_true(xs_option_read(o, xs_slice_of("off"), &policy, &error));
+    assert_string_equal(policy.snapshot_path, "");
 }
 
 static void words_stand_in_the_order_of_their_enum(void **state)
@@ -358,6 +380,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(each_default_is_what_its_row_says),
         TEST(each_row_is_well_formed),
+        TEST(a_path_is_kept_as_it_is),
         TEST(words_stand_in_the_order_of_their_enum),
         TEST(the_first_name_that_is_set_wins),
         TEST(names_that_agree_are_not_worth_a_warning),

@@ -1,0 +1,26 @@
+/* Snapshots from a file: ours, or one that PyTorch's _dump_snapshot() or pickle wrote of _snapshot(). */
+#ifndef XS_REPORT_SNAPSHOT_READ_H
+#define XS_REPORT_SNAPSHOT_READ_H
+
+#include "report/snapshot.h"
+#include "report/trace_file.h"
+
+/* The snapshots of one file, by device. */
+struct xs_snapshots {
+    struct xs_array memory;
+    size_t count;
+};
+
+static inline struct xs_snapshot *xs_snapshots_at(const struct xs_snapshots *set, size_t i)
+{
+    return (struct xs_snapshot *)set->memory.base + i;
+}
+
+/* Errors: IO (not a snapshot), HOST_MEMORY; the set is empty then. */
+enum xseg_result xs_snapshots_read(struct xs_snapshots *set, const char *name, const void *data,
+                                   size_t bytes);
+/* A trace as a snapshot of the moment at which most was live; times are in events, one a microsecond. */
+enum xseg_result xs_snapshots_of_trace(struct xs_snapshots *set, const struct xs_trace *trace);
+void xs_snapshots_drop(struct xs_snapshots *set);
+
+#endif

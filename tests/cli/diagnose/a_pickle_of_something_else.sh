@@ -1,0 +1,2 @@
+printf "\200\002}." >other.pickle
+xseg diagnose other.pickle

@@ -1,0 +1,1 @@
+xseg diagnose "$DATA/pytorch.pickle" --request much
