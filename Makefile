@@ -86,6 +86,8 @@ $B/%.o: %.c Makefile $B/flags
 	$(call say,CC)
 	$(Q)$(CC) $(XS_CPPFLAGS) $(XS_CFLAGS) -MMD -MP -c -o $@ $<
 
+$B/src/cli/report_page.o: src/cli/report_page.html
+
 $B/libxseg.a: $(call obj,$(LIB_SRC))
 	$(call say,AR)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^

@@ -17,6 +17,7 @@ enum xs_exit {
 int cmd_bench(int argc, char **argv);
 int cmd_conf(int argc, char **argv);
 int cmd_diagnose(int argc, char **argv);
+int cmd_report(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_version(int argc, char **argv);

@@ -16,6 +16,7 @@ static const struct command {
     {"bench", cmd_bench, "measure speed beside other allocators"},
     {"diagnose", cmd_diagnose,
      "say where the memory of a snapshot or a trace is, and what would fit"},
+    {"report", cmd_report, "make a page of HTML of a snapshot or a trace"},
     {"conf", cmd_conf, "show the effective policy, each value with its source"},
     {"version", cmd_version, "show the version"},
     {"help", cmd_help, "show this text, or the help of a command: xseg help COMMAND"},

@@ -371,7 +371,7 @@ static bool add_events(struct xs_snapshot *s, const struct xs_trace *trace)
         if (!e)
             return false;
         *e = (struct xs_event){
-            .time_ns = i * 1000,
+            .time_ns = i * 1000000,
             .va = SLOT_VA(from->slot),
             .bytes = from->size,
             .stream = from->stream,
@@ -381,7 +381,7 @@ static bool add_events(struct xs_snapshot *s, const struct xs_trace *trace)
     return true;
 }
 
-/* Live blocks side by side, in the order of their births; an event is a millisecond of age. */
+/* Live blocks side by side, in the order of their births. */
 static bool add_live(struct xs_snapshot *s, const struct xs_trace *trace, size_t peak)
 {
     struct xs_array memory = {0};
@@ -425,6 +425,6 @@ enum xseg_result xs_snapshots_of_trace(struct xs_snapshots *set, const struct xs
         return xs_fail(XSEG_ERROR_HOST_MEMORY, "no memory for the trace's snapshot");
     }
     s->complete = true;
-    s->time_ns = peak * 1000;
+    s->time_ns = peak * 1000000;
     return XSEG_OK;
 }

@@ -19,7 +19,7 @@ static inline struct xs_snapshot *xs_snapshots_at(const struct xs_snapshots *set
 /* Errors: IO (not a snapshot), HOST_MEMORY; the set is empty then. */
 enum xseg_result xs_snapshots_read(struct xs_snapshots *set, const char *name, const void *data,
                                    size_t bytes);
-/* A trace as a snapshot of the moment at which most was live; times are in events, one a microsecond. */
+/* A trace as a snapshot of the moment at which most was live; an event counts as a millisecond. */
 enum xseg_result xs_snapshots_of_trace(struct xs_snapshots *set, const struct xs_trace *trace);
 void xs_snapshots_drop(struct xs_snapshots *set);
 

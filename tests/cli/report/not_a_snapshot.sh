@@ -1,0 +1,1 @@
+echo nothing >file; xseg report file -o page.html

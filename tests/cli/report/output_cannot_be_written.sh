@@ -1,0 +1,1 @@
+xseg report "$DATA/small.trace" -o nowhere/page.html
