@@ -46,7 +46,7 @@ static void print_stats(struct xs_out *out, enum xseg_format format, const struc
         xs_stats_print_text(out, s);
         return;
     case XSEG_FORMAT_JSON:
-        xs_stats_print_json(&j, s, max_split_size(s->device));
+        xs_stats_print_json(&j, NULL, s, max_split_size(s->device));
         xs_out_text(out, "\n");
         return;
     case XSEG_FORMAT_PROMETHEUS:

@@ -10,6 +10,7 @@
 #include "core/trim.h"
 #include "driver/driver.h"
 #include "report/refusal.h"
+#include "report/watch.h"
 
 #define STRING(x)                         #x
 #define VERSION_TEXT(major, minor, patch) STRING(major) "." STRING(minor) "." STRING(patch)
@@ -17,7 +18,16 @@
 /* Here, since this file is in every program that allocates. */
 __attribute__((constructor)) static void connect_floors(void)
 {
+    static const struct xs_watch_hooks watch = {xs_watch_begin, xs_watch_tick, xs_watch_end};
     xs_ladder_on_refusal(&xs_refusal_hooks);
+    xs_runtime_watch(&watch);
+}
+
+/* Its page would be left behind; nothing of the driver is touched. */
+__attribute__((destructor)) static void leave(void)
+{
+    if (!xs_runtime_is_over()) /* else another thread of the parent may hold the lock for ever */
+        xs_watch_end();
 }
 
 /* ---- memory --------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
     X(TORCH, true, "which pool a graph of PyTorch captures into")                                  \
     X(START, true, "start-up, shutdown, policy changes")                                           \
     X(LOAD, true, "loading the driver")                                                            \
+    X(WATCH, true, "the page that other programs read")                                            \
     X(GROWTH, true, "one thread at a time changes a device's mappings")                            \
     X(FENCE, true, "a device's events")                                                            \
     X(CACHES, false, "the list of a device's thread caches")                                       \

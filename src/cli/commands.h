@@ -17,7 +17,10 @@ enum xs_exit {
 int cmd_bench(int argc, char **argv);
 int cmd_conf(int argc, char **argv);
 int cmd_diagnose(int argc, char **argv);
+int cmd_metrics(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_stat(int argc, char **argv);
+int cmd_top(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_version(int argc, char **argv);

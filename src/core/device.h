@@ -31,10 +31,11 @@ struct xs_device {
     struct xs_context context;
 
     struct xs_cache_shared cache_shared;
-    struct xs_depot *depot;  /* has its own locks */
-    struct xs_fences fences; /* has its own lock */
-    _Atomic unsigned poison; /* the policy's, for paths that take no lock */
-    _Atomic int captures;    /* announced by the caller and not ended */
+    struct xs_depot *depot;   /* has its own locks */
+    struct xs_fences fences;  /* has its own lock */
+    _Atomic unsigned poison;  /* the policy's, for paths that take no lock */
+    _Atomic int captures;     /* announced by the caller and not ended */
+    _Atomic uint32_t tick_ms; /* when those who watch were last told */
 
     struct xs_lock caches_lock; /* rank CACHES */
     struct xs_list caches; /* every struct xs_cache; guarded by caches_lock and lock: see cache.h */

@@ -325,6 +325,26 @@ void xs_reading_take(struct xs_device *dev, struct xseg_stats *out)
     xs_reading_unlock(dev);
 }
 
+void xs_reading_take_brief(struct xs_device *dev, struct xseg_stats *out)
+{
+    xs_reading_lock(dev);
+    *out = dev->stats.now;
+    out->device = dev->caps.ordinal;
+    read_memory(dev, UINT64_MAX, out);
+    read_metadata(dev, out);
+    read_driver(dev, out);
+    out->frag_idle_bytes = dev->extents.idle_bytes;
+    out->frag_waiting_bytes = out->active_bytes.current - out->allocated_bytes.current;
+    out->frag_cache_bytes = dev->out_bytes - out->active_bytes.current;
+    uint64_t *const walked[] = {
+        &out->frag_free_bytes,           &out->frag_pinned_bytes,  &out->frag_split_bytes,
+        &out->frag_stream_bytes,         &out->largest_free_bytes, &out->waiting_blocks,
+        &out->largest_reclaimable_bytes, &out->pinned_extents,     &out->largest_obtainable_bytes};
+    for (unsigned i = 0; i < XS_COUNT_OF(walked); i++)
+        *walked[i] = UINT64_MAX;
+    xs_reading_unlock(dev);
+}
+
 void xs_reading_reset_totals(struct xs_device *dev)
 {
     xs_reading_lock(dev);

@@ -11,6 +11,8 @@
 
 /* Asks the driver what is free where the device has a context; makes none. */
 void xs_reading_take(struct xs_device *dev, struct xseg_stats *out);
+/* The counters alone, without the walk: no driver call, and little time. What the walk would find is UINT64_MAX. */
+void xs_reading_take_brief(struct xs_device *dev, struct xseg_stats *out);
 void xs_reading_reset_totals(struct xs_device *dev);
 void xs_reading_reset_peaks(struct xs_device *dev);
 /* The driver room counts for the process; a device's totals begin here. */

@@ -13,8 +13,9 @@ static struct {
     /* Atomic: a device is published once it is open, and taken back only by shutdown. */
     _Atomic(struct xs_device *) device[XS_DEVICE_LIMIT];
     _Atomic bool started;
-    _Atomic int highest; /* ordinal of an open device */
-    _Atomic bool over;   /* in a forked child */
+    _Atomic int highest;                /* ordinal of an open device */
+    _Atomic bool over;                  /* in a forked child */
+    const struct xs_watch_hooks *hooks; /* NULL: nobody watches */
     struct xs_device *dead[XS_DEVICE_LIMIT];
     struct xs_lock lock; /* rank START */
     /* Guarded by lock. */
@@ -50,6 +51,21 @@ const struct xs_device *xs_runtime_dead_device(int ordinal)
 static enum xseg_result forked(void)
 {
     return xs_fail(XSEG_ERROR_SHUTDOWN, "CUDA was in use when this process was forked");
+}
+
+/* ---- those who watch ------------------------------------------------------------------------- */
+
+void xs_runtime_watch(const struct xs_watch_hooks *hooks)
+{
+    runtime.hooks = hooks;
+}
+
+/* One thread wins; the others go on. */
+void xs_runtime_tick(struct xs_device *dev, uint32_t now_ms)
+{
+    uint32_t last = atomic_load_explicit(&dev->tick_ms, memory_order_relaxed);
+    if (runtime.hooks && atomic_compare_exchange_strong(&dev->tick_ms, &last, now_ms))
+        runtime.hooks->tick(dev);
 }
 
 /* ---- starting ------------------------------------------------------------------------------- */
@@ -108,15 +124,15 @@ static enum xseg_result open_locked(int ordinal)
     return XSEG_OK;
 }
 
-static enum xseg_result open_device_locked(int ordinal, struct xs_conf_report *report)
+static enum xseg_result open_device_locked(int *ordinal, struct xs_conf_report *report)
 {
     enum xseg_result e = start_locked(report);
-    if (!e && ordinal == XSEG_CURRENT_DEVICE)
-        e = xs_context_current_device(&ordinal);
-    if (!e && (ordinal < 0 || ordinal >= XS_DEVICE_LIMIT))
-        e = xs_fail(XSEG_ERROR_NO_DEVICE, "device %d: not between 0 and %d", ordinal,
+    if (!e && *ordinal == XSEG_CURRENT_DEVICE)
+        e = xs_context_current_device(ordinal);
+    if (!e && (*ordinal < 0 || *ordinal >= XS_DEVICE_LIMIT))
+        e = xs_fail(XSEG_ERROR_NO_DEVICE, "device %d: not between 0 and %d", *ordinal,
                     XS_DEVICE_LIMIT - 1);
-    return e ? e : open_locked(ordinal);
+    return e ? e : open_locked(*ordinal);
 }
 
 static enum xseg_result open_device(int ordinal)
@@ -126,9 +142,12 @@ static enum xseg_result open_device(int ordinal)
     struct xs_conf_report report;
     memset(&report, 0, sizeof(report));
     xs_lock_acquire(&runtime.lock);
-    enum xseg_result e = open_device_locked(ordinal, &report);
+    bool was_open = ordinal >= 0 && xs_runtime_open_device(ordinal);
+    enum xseg_result e = open_device_locked(&ordinal, &report);
     xs_lock_release(&runtime.lock);
     log_report(&report);
+    if (!e && !was_open && runtime.hooks)
+        runtime.hooks->opened(xs_runtime_open_device(ordinal));
     return e;
 }
 
@@ -274,6 +293,8 @@ enum xseg_result xs_runtime_shutdown(void)
     if (xs_runtime_is_over())
         return XSEG_OK;
     enum xseg_result e = XSEG_OK;
+    if (runtime.hooks)
+        runtime.hooks->closed();
     xs_lock_acquire(&runtime.lock);
     for (int i = 0; i < XS_DEVICE_LIMIT && !e; i++)
         e = close_locked(i, false);

@@ -34,6 +34,18 @@ enum xseg_result xs_runtime_shutdown(void);
  * then goes with the context. */
 void xs_runtime_close_device(int ordinal);
 
+/* Those above follow devices: opened() is called for each with no lock held, tick() now and then by a thread on a slow
+ * path, with no lock held and no driver call allowed, closed() before shutdown. Registered once, at load. */
+struct xs_watch_hooks {
+    void (*opened)(struct xs_device *dev);
+    void (*tick)(struct xs_device *dev);
+    void (*closed)(void);
+};
+void xs_runtime_watch(const struct xs_watch_hooks *hooks);
+#define XS_TICK_MS 250
+/* The time in a thread's hand. */
+void xs_runtime_tick(struct xs_device *dev, uint32_t now_ms);
+
 /* Whether this process is a forked child of one that had started: CUDA does not work in it, and the memory
  * is the parent's. Allocating fails, freeing does nothing, statistics are those of the fork. */
 bool xs_runtime_is_over(void);

@@ -136,6 +136,10 @@
     X(history_stacks, "history_stacks",                                                            \
       BOOL, "False", "False|True", "", KEEP, LIVE,                                                 \
       "Record the native call stack of each allocation too; a few microseconds each.")             \
+    X(page, "page",                                                                                \
+      BOOL, "True", "False|True", "", KEEP, START,                                                 \
+      "Show what is reserved and allocated to other programs of the same user (xseg stat, top, "   \
+      "metrics), in a file of shared memory.")                                                     \
     X(oom_report, "oom_report",                                                                    \
       BOOL, "False", "False|True", "", KEEP, LIVE,                                                 \
       "Log a report of each request that is refused for want of memory: where the memory is, "     \

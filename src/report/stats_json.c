@@ -61,9 +61,10 @@ static void value(struct xs_json *j, const char *name, uint64_t n)
         xs_json_count(j, name, n);
 }
 
-void xs_stats_print_json(struct xs_json *j, const struct xseg_stats *s, size_t max_split_size)
+void xs_stats_print_json(struct xs_json *j, const char *key, const struct xseg_stats *s,
+                         size_t max_split_size)
 {
-    xs_json_open(j, NULL, '{');
+    xs_json_open(j, key, '{');
     print_torch(j, s, max_split_size);
     xs_json_open(j, "xseg", '{');
     xs_json_signed(j, "device", s->device);

@@ -8,7 +8,8 @@
 void xs_stats_print_text(struct xs_out *out, const struct xseg_stats *s);
 
 /* The names of torch.cuda.memory_stats() flat, then those of xseg under "xseg". max_split_size: the policy's. */
-void xs_stats_print_json(struct xs_json *j, const struct xseg_stats *s, size_t max_split_size);
+void xs_stats_print_json(struct xs_json *j, const char *key, const struct xseg_stats *s,
+                         size_t max_split_size);
 
 /* Labels that say whose readings these are, but for the device: `pid="12",command="train"`, or "". */
 struct xs_stats_sample {

@@ -43,7 +43,7 @@ void xs_stats_copy_out(const struct xseg_stats *full, struct xseg_stats *out, si
 struct xseg_gauge xs_stats_active_blocks(const struct xseg_stats *stats)
 {
     struct xseg_gauge active = stats->allocations;
-    active.current += stats->waiting_blocks;
+    active.current += stats->waiting_blocks == UINT64_MAX ? 0 : stats->waiting_blocks;
     active.peak = xs_max(active.peak, active.current);
     active.freed = active.allocated > active.current ? active.allocated - active.current : 0;
     return active;

@@ -86,7 +86,7 @@ static void print_json(size_t max_split_size)
     struct xs_json j = {.out = &out};
     struct xs_out_string string = begin(&out);
     out.ctx = &string;
-    xs_stats_print_json(&j, &s, max_split_size);
+    xs_stats_print_json(&j, NULL, &s, max_split_size);
     assert_true(xs_out_end(&out));
 }
 

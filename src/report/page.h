@@ -1,0 +1,67 @@
+/*
+ * The page: what a running process shows of its memory to other programs of the same user, in shared memory.
+ *
+ * /dev/shm/xseg-UID-PID, mode 0600, written by its process alone, now and then, on a path that is slow anyway. Readers
+ * (`xseg stat`, `xseg top`, `xseg metrics`) believe it only where it belongs to them, the process still runs, and it
+ * began when the page says: so a page that a crash has left behind, and a number that has come to be another
+ * process's, are told. A device's part is guarded by a counter that is odd while it is written.
+ */
+#ifndef XS_REPORT_PAGE_H
+#define XS_REPORT_PAGE_H
+
+#include <stdatomic.h>
+
+#include "base/thread.h"
+
+#define XS_PAGE_MAGIC      0x31656761703a7378u /* "xs:page1" */
+#define XS_PAGE_SAMPLES    120
+#define XS_PAGE_EVERY_MS   250
+#define XS_PAGE_NAME_BYTES 64
+
+struct xs_page_sample {
+    uint64_t time_ns; /* as xs_clock_ns(), which is one clock for all processes */
+    uint64_t allocated;
+    uint64_t reserved;
+};
+
+struct xs_page_device {
+    _Atomic uint32_t sequence; /* odd while it is written */
+    uint32_t used;             /* 0: not a device of this process */
+    uint64_t time_ns;          /* of the reading */
+    struct xseg_stats stats;
+    uint64_t samples; /* so far; the latest are in the ring */
+    struct xs_page_sample sample[XS_PAGE_SAMPLES];
+};
+
+struct xs_page {
+    uint64_t magic;
+    uint32_t bytes; /* of this struct: another one is another version's */
+    int32_t pid;
+    uint64_t started; /* the process, as the kernel counts; see xs_page_process_start() */
+    uint32_t snapshot_signal;
+    struct xs_page_device device[XS_DEVICE_LIMIT];
+};
+
+/* The file's name for a process of the calling user. */
+void xs_page_name(char out[XS_PAGE_NAME_BYTES], int pid);
+/* When a process began, in ticks since the machine did; 0: there is no such process. */
+uint64_t xs_page_process_start(int pid);
+
+/* Makes the calling process's page; NULL: it cannot be had. What a dead process of that number left is replaced. */
+struct xs_page *xs_page_make(void);
+/* Takes it away again. */
+void xs_page_remove(struct xs_page *page);
+
+/* Writes a device's part. One thread at a time. */
+void xs_page_write(struct xs_page *page, const struct xseg_stats *stats);
+
+/* ---- for readers ---- */
+
+/* Maps a process's page; NULL, with *why: not there, not to be believed, of another version. The caller unmaps it
+ * with xs_page_unmap(). */
+const struct xs_page *xs_page_map(int pid, const char **why);
+void xs_page_unmap(const struct xs_page *page);
+/* One device's part as it was at one moment; false: not in use, or never whole. */
+bool xs_page_read(const struct xs_page *page, int device, struct xs_page_device *out);
+
+#endif

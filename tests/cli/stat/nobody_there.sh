@@ -1,0 +1,1 @@
+xseg stat 1

@@ -1,0 +1,3 @@
+echo precious >here.sock
+xseg metrics --socket here.sock
+cat here.sock

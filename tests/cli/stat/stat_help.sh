@@ -1,0 +1,1 @@
+xseg stat --help; xseg top --help

@@ -1,0 +1,157 @@
+/* Whose page is believed, and whose is not. */
+#include "unit.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "report/page.h"
+
+static struct xs_page *page;
+static const char *why;
+static struct xs_page_device device;
+
+static int begin(void **state)
+{
+    (void)state;
+    page = xs_page_make();
+    return page == NULL;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    if (page)
+        xs_page_remove(page);
+    page = NULL;
+    return 0;
+}
+
+static void write_once(uint64_t reserved)
+{
+    struct xseg_stats stats = {.device = 2};
+    stats.reserved_bytes.current = reserved;
+    xs_page_write(page, &stats);
+}
+
+static const struct xs_page *must_map(int pid)
+{
+    const struct xs_page *mapped = xs_page_map(pid, &why);
+    if (!mapped)
+        fail_msg("%s", why);
+    return mapped;
+}
+
+static void must_not_map(int pid, const char *reason)
+{
+    assert_null(xs_page_map(pid, &why));
+    if (!strstr(why, reason))
+        fail_msg("\"%s\" is not in: %s", reason, why);
+}
+
+static void what_is_written_is_read(void **state)
+{
+    (void)state;
+    write_once(1000);
+    write_once(3000);
+    const struct xs_page *mapped = must_map(getpid());
+    assert_true(xs_page_read(mapped, 2, &device));
+    assert_int_equal(device.stats.reserved_bytes.current, 3000);
+    assert_int_equal(device.samples, 2);
+    assert_int_equal(device.sample[0].reserved, 1000);
+    assert_false(xs_page_read(mapped, 1, &device));
+    xs_page_unmap(mapped);
+}
+
+static void the_file_is_its_owners_alone(void **state)
+{
+    (void)state;
+    char name[XS_PAGE_NAME_BYTES];
+    struct stat st;
+    xs_page_name(name, getpid());
+    assert_int_equal(stat(name, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0600);
+    assert_int_equal(chmod(name, 0644), 0);
+    must_not_map(getpid(), "no process of yours");
+    end(state);
+    assert_int_not_equal(stat(name, &st), 0);
+}
+
+static void a_link_is_not_followed(void **state)
+{
+    (void)state;
+    char name[XS_PAGE_NAME_BYTES];
+    xs_page_name(name, getpid());
+    assert_int_equal(unlink(name), 0);
+    assert_int_equal(symlink("/etc/passwd", name), 0);
+    must_not_map(getpid(), "no process of yours");
+    struct xs_page *again = xs_page_make(); /* replaces the link, and writes to no other file */
+    assert_non_null(again);
+    struct stat st;
+    assert_int_equal(lstat(name, &st), 0);
+    assert_true(S_ISREG(st.st_mode));
+    xs_page_remove(again);
+}
+
+static void a_half_written_part_is_not_read(void **state)
+{
+    (void)state;
+    write_once(1000);
+    const struct xs_page *mapped = must_map(getpid());
+    atomic_fetch_add(&page->device[2].sequence, 1);
+    assert_false(xs_page_read(mapped, 2, &device));
+    atomic_fetch_add(&page->device[2].sequence, 1);
+    assert_true(xs_page_read(mapped, 2, &device));
+    xs_page_unmap(mapped);
+}
+
+static void another_version_is_told(void **state)
+{
+    (void)state;
+    page->bytes++;
+    must_not_map(getpid(), "another version");
+}
+
+static void a_number_that_is_another_process_now_is_told(void **state)
+{
+    (void)state;
+    page->started++;
+    must_not_map(getpid(), "has ended");
+}
+
+static void a_process_that_died_is_told(void **state)
+{
+    (void)state;
+    pid_t child = fork();
+    if (!child)
+        _exit(xs_page_make() == NULL);
+    int status;
+    char name[XS_PAGE_NAME_BYTES];
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    must_not_map(child, "has ended");
+    xs_page_name(name, child);
+    assert_int_equal(unlink(name), 0);
+    must_not_map(child, "no process of yours");
+}
+
+static void start_times_tell_processes_apart(void **state)
+{
+    (void)state;
+    assert_true(xs_page_process_start(getpid()) > 0);
+    assert_int_equal(xs_page_process_start(getpid()), xs_page_process_start(getpid()));
+    assert_int_equal(xs_page_process_start(0x7ffffff0), 0);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+    const struct CMUnitTest tests[] = {
+        TEST(what_is_written_is_read),     TEST(the_file_is_its_owners_alone),
+        TEST(a_link_is_not_followed),      TEST(a_half_written_part_is_not_read),
+        TEST(another_version_is_told),     TEST(a_number_that_is_another_process_now_is_told),
+        TEST(a_process_that_died_is_told), TEST(start_times_tell_processes_apart),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
