@@ -52,16 +52,20 @@ static uint32_t number_of(void *const *frame, size_t count)
     return number;
 }
 
-/* This function and its caller in here. */
-#define OWN_FRAMES 2
+/* Frames of this file, and of a sanitizer that stands in for backtrace(). */
+#define OWN_FRAMES 4
 
 uint32_t xs_stack_take(void)
 {
-    void *all[XS_STACK_FRAMES + OWN_FRAMES], **frame = all + OWN_FRAMES;
-    int taken = backtrace(all, (int)XS_COUNT_OF(all));
-    if (taken <= OWN_FRAMES)
+    void *all[XS_STACK_FRAMES + OWN_FRAMES];
+    const void *caller = __builtin_return_address(0);
+    size_t taken = (size_t)backtrace(all, (int)XS_COUNT_OF(all)), skipped = 0;
+    while (skipped < taken && all[skipped] != caller)
+        skipped++;
+    if (++skipped >= taken)
         return 0;
-    size_t count = (size_t)taken - OWN_FRAMES;
+    void **frame = all + skipped;
+    size_t count = xs_min(taken - skipped, XS_STACK_FRAMES);
     xs_lock_acquire(&stacks.lock);
     if (!stacks.stack) {
         stacks.stack = xs_meta_map_sparse(XS_STACK_LIMIT * sizeof(struct stack));
