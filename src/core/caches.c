@@ -57,13 +57,8 @@ struct xs_cache *xs_caches_make_current(struct xs_device *dev)
         c = make_cache(dev, t);
     if (c && !xs_cache_is_current(c))
         refresh(dev, c);
-    if (!c)
-        return NULL;
-    c->origin = (struct xs_origin){t->tag, xs_clock_coarse_ms()};
-    if (xs_unlikely(c->origin.since_ms -
-                        atomic_load_explicit(&dev->tick_ms, memory_order_relaxed) >=
-                    XS_TICK_MS))
-        xs_runtime_tick(dev, c->origin.since_ms);
+    if (c)
+        c->origin = (struct xs_origin){t->tag, xs_clock_coarse_ms()};
     return c;
 }
 

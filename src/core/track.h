@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "core/alloc.h"
+#include "core/runtime.h"
 #include "stats/stack.h"
 #include "stats/tag.h"
 
@@ -44,10 +45,18 @@ static inline void xs_track_segment(struct xs_device *dev, enum xs_event_kind ki
     xs_history_note(&dev->history, kind, segment->base, segment->bytes, NULL);
 }
 
-/* The calling thread begins, and ends, a request that was no hit: its stack is taken where that is asked for. */
+/* The calling thread begins, and ends, a request that was no hit: it learns what time it is, those who watch are told
+ * now and then, and its stack is taken where that is asked for. No lock is held. */
 static inline void xs_track_begin(const struct xs_request *request)
 {
-    if (xs_unlikely(request->own && request->own->policy.history_stacks && request->own->ring))
+    struct xs_cache *own = request->own;
+    if (xs_unlikely(!own))
+        return;
+    own->origin = (struct xs_origin){xs_tag_current(), xs_clock_coarse_ms()};
+    uint32_t told = atomic_load_explicit(&request->dev->tick_ms, memory_order_relaxed);
+    if (xs_unlikely(own->origin.since_ms - told >= XS_TICK_MS))
+        xs_runtime_tick(request->dev, own->origin.since_ms);
+    if (xs_unlikely(own->policy.history_stacks && own->ring))
         xs_thread_current->stack = xs_stack_take();
 }
 

@@ -44,10 +44,10 @@ static uint32_t number_of(void *const *frame, size_t count)
     if (number == XS_STACK_LIMIT)
         return 0;
     struct stack *stack = &stacks.stack[number];
+    xs_meta_use(stack, sizeof(*stack));
     *stack = (struct stack){.next = *bucket, .hash = hash, .count = count};
     memcpy(stack->frame, frame, count * sizeof(*frame));
     *bucket = number;
-    xs_meta_use(stack, sizeof(*stack));
     atomic_store(&stacks.count, number + 1);
     return number;
 }

@@ -57,10 +57,10 @@ static uint32_t child(uint32_t parent, const char *name)
     if (count == XS_TAG_LIMIT)
         return parent;
     struct tag *tag = &tags.tag[count];
+    xs_meta_use(tag, sizeof(*tag));
     *tag = (struct tag){.parent = parent, .next = *bucket, .hash = hash};
     strcpy(tag->name, name);
     *bucket = count;
-    xs_meta_use(tag, sizeof(*tag));
     atomic_store(&tags.count, count + 1);
     return count;
 }
