@@ -9,13 +9,15 @@
 #include "report/diagnosis.h"
 
 static const char kHelp[] =
-    "usage: xseg diagnose FILE [OPTION]...\n"
+    "usage: xseg diagnose FILE | PID [OPTION]...\n"
     "\n"
     "Shows where the memory of a snapshot is (of xseg, or of PyTorch's _dump_snapshot()), or of a\n"
     "trace at its peak: what is live, what is cached, which extents are pinned by which blocks, "
     "how\n"
     "much of it lives long. For a request that was refused, or one that --request asks about, "
     "why.\n"
+    "A running process is asked for a snapshot, if it was started with snapshot_signal and\n"
+    "snapshot_path.\n"
     "\n";
 
 enum flag { REQUEST, LIMIT, BATCH, DEVICE, JSON, HELP, FLAGS };

@@ -37,8 +37,9 @@ struct xs_page {
     uint64_t magic;
     uint32_t bytes; /* of this struct: another one is another version's */
     int32_t pid;
-    uint64_t started; /* the process, as the kernel counts; see xs_page_process_start() */
-    uint32_t snapshot_signal;
+    uint64_t started;         /* the process, as the kernel counts; see xs_page_process_start() */
+    uint32_t snapshot_signal; /* makes it write a snapshot; 0: none does */
+    char snapshot_path[256];  /* ... to this file, "%p" still in it */
     struct xs_page_device device[XS_DEVICE_LIMIT];
 };
 

@@ -14,13 +14,12 @@
 #include "report/snapshot_take.h"
 #include "report/snapshot_write.h"
 
-/* The name with the process's id in it; false: too long. */
-static bool expand(const char *path, char out[PATH_MAX])
+bool xs_snapshot_name_of(const char *path, int pid, char *out, size_t size)
 {
     size_t length = 0;
-    for (; *path && length < PATH_MAX - 32; path++) {
+    for (; *path && length + 24 < size; path++) {
         if (path[0] == '%' && path[1] == 'p') {
-            length += (size_t)snprintf(out + length, 24, "%d", (int)getpid());
+            length += (size_t)snprintf(out + length, 24, "%d", pid);
             path++;
         } else {
             out[length++] = *path;
@@ -57,7 +56,7 @@ static enum xseg_result write_file(const char *path, const struct xs_snapshot *s
 enum xseg_result xs_snapshot_save(const char *pattern)
 {
     char path[PATH_MAX];
-    if (!expand(pattern, path))
+    if (!xs_snapshot_name_of(pattern, getpid(), path, sizeof(path)))
         return xs_fail(XSEG_ERROR_IO, "the name of the snapshot is too long");
     struct xs_array memory = {0};
     if (!xs_array_reserve(&memory, XS_DEVICE_LIMIT * sizeof(struct xs_snapshot)))

@@ -11,4 +11,7 @@
  */
 enum xseg_result xs_snapshot_save(const char *path);
 
+/* A name as that of a process: "%p" is its id. False: too long. */
+bool xs_snapshot_name_of(const char *path, int pid, char *out, size_t size);
+
 #endif

@@ -96,6 +96,8 @@ void xs_watch_begin(struct xs_device *dev)
     xs_lock_acquire(&dev->lock);
     bool wants_page = dev->policy.page;
     int number = dev->policy.snapshot_path[0] ? (int)dev->policy.snapshot_signal : 0;
+    char path[XS_PATH_BYTES];
+    memcpy(path, dev->policy.snapshot_path, sizeof(path));
     xs_lock_release(&dev->lock);
     if (getauxval(AT_SECURE))
         return;
@@ -106,8 +108,10 @@ void xs_watch_begin(struct xs_device *dev)
         watch.waiting = true;
         listen_to(number);
     }
-    if (watch.page)
+    if (watch.page) {
+        memcpy(watch.page->snapshot_path, path, sizeof(path));
         watch.page->snapshot_signal = (uint32_t)watch.signal;
+    }
     xs_lock_release(&watch.lock);
     xs_watch_tick(dev);
 }
