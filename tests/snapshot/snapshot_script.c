@@ -100,10 +100,14 @@ static void *busy_thread(void *arg)
     uint64_t seed = (uintptr_t)arg;
     for (unsigned step = 0; !atomic_load(&stop); step++) {
         void *p;
+        for (unsigned i = 0; i < 50; i++) { /* hits: they change blocks without the heap's lock */
+            must(xseg_malloc(&p, 4096, 0, NULL));
+            must(xseg_free(p));
+        }
         must(xseg_malloc(&p, some_size(&seed), 0, NULL));
         p = atomic_exchange(&shared[next(&seed) % 64], p);
         must(xseg_free(p));
-        if (step % 200 == 199)
+        if (step % 1000 == 999)
             must(xseg_empty_cache(0));
     }
     return NULL;
