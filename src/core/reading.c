@@ -336,10 +336,11 @@ void xs_reading_take_brief(struct xs_device *dev, struct xseg_stats *out)
     out->frag_idle_bytes = dev->extents.idle_bytes;
     out->frag_waiting_bytes = out->active_bytes.current - out->allocated_bytes.current;
     out->frag_cache_bytes = dev->out_bytes - out->active_bytes.current;
-    uint64_t *const walked[] = {
-        &out->frag_free_bytes,           &out->frag_pinned_bytes,  &out->frag_split_bytes,
-        &out->frag_stream_bytes,         &out->largest_free_bytes, &out->waiting_blocks,
-        &out->largest_reclaimable_bytes, &out->pinned_extents,     &out->largest_obtainable_bytes};
+    uint64_t *const walked[] = {&out->frag_free_bytes,           &out->frag_pinned_bytes,
+                                &out->frag_split_bytes,          &out->frag_stream_bytes,
+                                &out->largest_free_bytes,        &out->waiting_blocks,
+                                &out->largest_reclaimable_bytes, &out->pinned_extents,
+                                &out->largest_obtainable_bytes,  &out->frag_pool_bytes};
     for (unsigned i = 0; i < XS_COUNT_OF(walked); i++)
         *walked[i] = UINT64_MAX;
     xs_reading_unlock(dev);

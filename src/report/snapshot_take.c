@@ -25,7 +25,7 @@ struct take {
     struct xs_device *dev;
     uint32_t now_ms;
     uint64_t pool; /* whose heaps are being copied */
-    bool full; /* there was no room: once more with more of it */
+    bool full;     /* there was no room: once more with more of it */
     struct xs_array noted;
     size_t n_rings;
 };

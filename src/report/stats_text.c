@@ -107,6 +107,7 @@ static void print_causes(struct xs_out *out, const struct xseg_stats *s)
     bytes_line(out, "Free, in extents that live blocks pin", s->frag_pinned_bytes, reserved);
     bytes_line(out, "Remainders of classic segments", s->frag_split_bytes, reserved);
     bytes_line(out, "Freed on other streams, not yet passed", s->frag_stream_bytes, reserved);
+    bytes_line(out, "Kept by private pools", s->frag_pool_bytes, reserved);
     bytes_line(out, "Waiting for the GPU", s->frag_waiting_bytes, reserved);
     count_line(out, "Pinned extents", s->pinned_extents);
 }

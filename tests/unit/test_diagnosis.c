@@ -55,7 +55,8 @@ static void add_extents(uint64_t bytes)
         *e = (struct xs_snap_extent){va, bytes};
     }
     struct xs_snap_segment *segment = xs_snapshot_add_segment(&snapshot);
-    *segment = (struct xs_snap_segment){BASE, at - BASE, 0, snapshot.n_blocks, true};
+    *segment = (struct xs_snap_segment){
+        .va = BASE, .bytes = at - BASE, .n_blocks = snapshot.n_blocks, .is_expandable = true};
 }
 
 static enum xs_verdict ask(uint64_t bytes, uint64_t obtainable)
