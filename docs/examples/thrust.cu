@@ -12,6 +12,7 @@ using vector = thrust::device_vector<T, xseg::allocator<T, thrust::device_ptr<T>
 
 int main()
 {
+    cudaSetDevice(0); // xseg allocates in the context that is current
     xseg::allocator<char> scratch;
     vector<int> v(1 << 20);
     for (int round = 0; round < 10; round++) {

@@ -261,8 +261,13 @@ XS_DRIVER_LIST(X)
 bool xs_driver_stream_has_id(xs_cu_stream stream, uint64_t id)
 {
     unsigned long long now;
+    int capture;
     if (!driver.fn.stream_get_id)
         return true;
+    if (driver.fn.stream_is_capturing(stream, &capture) != XS_CUDA_SUCCESS)
+        return false;
+    if (capture != XS_CU_CAPTURE_STATUS_NONE)
+        return id == XS_DRIVER_CAPTURING;
     return driver.fn.stream_get_id(stream, &now) == XS_CUDA_SUCCESS && now == id;
 }
 

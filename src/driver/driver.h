@@ -54,6 +54,9 @@ struct xs_driver_error {
 const struct xs_driver_error *xs_driver_last_error(void);
 void xs_driver_clear_error(void);
 
+/* Stands for the id of a stream that captures: to ask such a stream for its id invalidates the capture. */
+#define XS_DRIVER_CAPTURING UINT64_MAX
+
 /* Whether the stream still has this id: the handle may have come to name another stream. For the path
  * of a cached allocation, so it is neither counted nor timed; true where the driver knows no ids. */
 bool xs_driver_stream_has_id(xs_cu_stream stream, uint64_t id);

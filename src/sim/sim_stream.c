@@ -150,13 +150,20 @@ void xs_sim_stream_drop_all(const struct xs_sim_context *ctx)
     }
 }
 
-/* What cuStreamQuery and cuStreamSynchronize have in common. */
-static xs_cu_result check_asking(xs_cu_stream stream, struct xs_sim_queue **out)
+/* What a capturing stream must not be asked, in any mode. */
+static xs_cu_result check_not_capturing(xs_cu_stream stream, struct xs_sim_queue **out)
 {
     xs_cu_result result = xs_sim_stream_queue(stream, out);
     if (result == XS_CUDA_SUCCESS && (*out)->capture)
         return xs_sim_capture_break((*out)->capture, XS_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
                                     "called on a capturing stream");
+    return result;
+}
+
+/* What cuStreamQuery and cuStreamSynchronize have in common. */
+static xs_cu_result check_asking(xs_cu_stream stream, struct xs_sim_queue **out)
+{
+    xs_cu_result result = check_not_capturing(stream, out);
     if (result == XS_CUDA_SUCCESS)
         result = xs_sim_capture_forbids_legacy(*out, true);
     return result == XS_CUDA_SUCCESS ? xs_sim_capture_forbids() : result;
@@ -188,7 +195,7 @@ xs_cu_result xs_sim_do_cuStreamSynchronize(xs_cu_stream stream)
 xs_cu_result xs_sim_do_cuStreamGetId(xs_cu_stream stream, unsigned long long *id)
 {
     struct xs_sim_queue *queue;
-    const xs_cu_result result = id ? xs_sim_stream_queue(stream, &queue) : null_argument();
+    const xs_cu_result result = id ? check_not_capturing(stream, &queue) : null_argument();
     if (result == XS_CUDA_SUCCESS)
         *id = queue->id;
     return result;
@@ -197,7 +204,7 @@ xs_cu_result xs_sim_do_cuStreamGetId(xs_cu_stream stream, unsigned long long *id
 xs_cu_result xs_sim_do_cuStreamGetFlags(xs_cu_stream stream, unsigned *flags)
 {
     struct xs_sim_queue *queue;
-    const xs_cu_result result = flags ? xs_sim_stream_queue(stream, &queue) : null_argument();
+    const xs_cu_result result = flags ? check_not_capturing(stream, &queue) : null_argument();
     if (result == XS_CUDA_SUCCESS)
         *flags = queue->blocking ? XS_CU_STREAM_DEFAULT : XS_CU_STREAM_NON_BLOCKING;
     return result;

@@ -24,12 +24,13 @@ enum xseg_result xs_stream_identify(xs_cu_stream handle, struct xs_stream_key *k
         key->id = (uintptr_t)handle;
         return XSEG_OK;
     }
-    unsigned long long id;
-    xs_cu_result code = xs_cu_stream_get_id(handle, &id);
-    if (code)
-        return xs_driver_result(code);
+    int capture;
+    unsigned long long id = XS_DRIVER_CAPTURING;
+    xs_cu_result code = xs_cu_stream_is_capturing(handle, &capture);
+    if (!code && capture == XS_CU_CAPTURE_STATUS_NONE)
+        code = xs_cu_stream_get_id(handle, &id);
     key->id = id;
-    return XSEG_OK;
+    return xs_driver_result(code);
 }
 
 void xs_streams_init(struct xs_streams *streams)
@@ -44,10 +45,16 @@ void xs_streams_destroy(struct xs_streams *streams)
     xs_streams_init(streams);
 }
 
-/* A created stream is its id alone: the handle's value may come back with another. */
 static bool is_special(xs_cu_stream handle)
 {
     return handle == NULL || handle == XS_CU_STREAM_PER_THREAD || xs_stream_is_none(handle);
+}
+
+/* A created stream is its id alone, since the handle's value may come back with another; but while it captures
+ * the value is all there is. */
+static bool goes_by_handle(const struct xs_stream_key *key)
+{
+    return is_special(key->handle) || key->id == XS_DRIVER_CAPTURING;
 }
 
 bool xs_stream_is_trusted(const struct xs_stream *stream)
@@ -57,9 +64,27 @@ bool xs_stream_is_trusted(const struct xs_stream *stream)
 
 static bool same_stream(const struct xs_stream_key *a, const struct xs_stream_key *b)
 {
-    if (a->id != b->id || is_special(a->handle) != is_special(b->handle))
+    if (a->id != b->id || goes_by_handle(a) != goes_by_handle(b))
         return false;
-    return !is_special(a->handle) || a->handle == b->handle;
+    return !goes_by_handle(a) || a->handle == b->handle;
+}
+
+static struct xs_stream *find(const struct xs_streams *streams, const struct xs_stream_key *key)
+{
+    struct xs_stream *s = streams->bucket[key->id % XS_STREAM_BUCKETS];
+    while (s && !same_stream(&s->key, key))
+        s = s->next;
+    return s;
+}
+
+/* The record of a stream whose handle the caller vouches for: it need not be asked for its id. */
+static struct xs_stream *find_trusted(const struct xs_streams *streams, xs_cu_stream handle)
+{
+    for (unsigned i = 0; i < XS_STREAM_BUCKETS; i++)
+        for (struct xs_stream *s = streams->bucket[i]; s; s = s->next)
+            if (s->trusted && s->key.handle == handle)
+                return s;
+    return NULL;
 }
 
 static struct xs_stream *unlink_unused(struct xs_streams *streams)
@@ -97,13 +122,15 @@ static enum xseg_result new_stream(struct xs_streams *streams, struct xs_stream 
 enum xseg_result xs_streams_get(struct xs_streams *streams, const struct xs_stream_key *key,
                                 struct xs_stream **out)
 {
-    struct xs_stream **bucket = &streams->bucket[key->id % XS_STREAM_BUCKETS];
-    for (*out = *bucket; *out; *out = (*out)->next)
-        if (same_stream(&(*out)->key, key))
-            return XSEG_OK;
+    *out = key->id == XS_DRIVER_CAPTURING ? find_trusted(streams, key->handle) : NULL;
+    if (!*out)
+        *out = find(streams, key);
+    if (*out)
+        return XSEG_OK;
     enum xseg_result e = new_stream(streams, out);
     if (e)
         return e;
+    struct xs_stream **bucket = &streams->bucket[key->id % XS_STREAM_BUCKETS];
     struct xs_stream *s = *out;
     s->key = *key;
     s->last_stamp = 0;
@@ -124,7 +151,7 @@ size_t xs_streams_alive_and_open(const struct xs_streams *streams, struct xs_str
     return n;
 }
 
-void xs_streams_mark_capturing(struct xs_streams *streams, struct xs_stream *stream, bool capturing)
+static void mark(struct xs_streams *streams, struct xs_stream *stream, bool capturing)
 {
     if (stream->capturing == capturing)
         return;
@@ -132,9 +159,21 @@ void xs_streams_mark_capturing(struct xs_streams *streams, struct xs_stream *str
     streams->capturing += capturing ? 1 : UINT32_MAX;
 }
 
+/* A stream that does not capture had another record while it did. */
+void xs_streams_mark_capturing(struct xs_streams *streams, struct xs_stream *stream, bool capturing)
+{
+    mark(streams, stream, capturing);
+    if (capturing || !streams->capturing)
+        return;
+    const struct xs_stream_key key = {stream->key.handle, XS_DRIVER_CAPTURING};
+    struct xs_stream *then = find(streams, &key);
+    if (then)
+        mark(streams, then, false);
+}
+
 void xs_streams_forget_captures(struct xs_streams *streams)
 {
     for (unsigned i = 0; i < XS_STREAM_BUCKETS && streams->capturing; i++)
         for (struct xs_stream *s = streams->bucket[i]; s; s = s->next)
-            xs_streams_mark_capturing(streams, s, false);
+            mark(streams, s, false);
 }

@@ -1,7 +1,8 @@
 /*
  * Who a stream is. A handle's value is no identity: a destroyed stream's value comes back for the next
  * one. Identity is the driver's unique id; for the two default streams their value, and for the
- * per-thread one the thread too. A record that no block refers to is taken again for another stream once
+ * per-thread one the thread too. A capturing stream must not be asked for its id: unless the caller vouches for it,
+ * it has a record of its own, by value, for as long as it captures. A record that no block refers to is taken again for another stream once
  * the indexes run out; its `passed` stays, which is harmless since epochs only grow.
  *
  * Not thread-safe: the device's HEAP lock is held, but for `passed`.
@@ -31,7 +32,7 @@
 /* What a handle is, found out before any lock is taken. */
 struct xs_stream_key {
     xs_cu_stream handle; /* NULL and the special values as they are */
-    uint64_t id;         /* driver's id, thread id, or 0 */
+    uint64_t id;         /* driver's id, thread id, XS_DRIVER_CAPTURING, or 0 */
 };
 
 struct xs_stream {
@@ -58,7 +59,7 @@ static inline bool xs_stream_is_none(xs_cu_stream handle)
     return handle == XS_STREAM_ANY || handle == XS_STREAM_ALL;
 }
 
-/* Asks the driver who `handle` is; it must be alive. One quick call for created streams, else none. */
+/* Asks the driver who `handle` is; it must be alive. Two quick calls for created streams, else none. */
 enum xseg_result xs_stream_identify(xs_cu_stream handle, struct xs_stream_key *key);
 
 void xs_streams_init(struct xs_streams *streams);

@@ -39,8 +39,11 @@ run 'stress, many threads' "$stress" --seconds $((seconds / 2 + 1)) --threads 16
 run 'stress, GPU does not wait' env ALLOC_CONF=cross_stream_wait:False "$stress" --seconds $((seconds / 2 + 1)) --seed 4
 run 'stress, classic' env ALLOC_CONF=expandable_segments:False,cache:True "$stress" --seconds $((seconds / 2 + 1)) --limit 2048
 if python3 -c 'import torch' 2>/dev/null; then
-  make -s B="$B" "$B/xseg" "$B/tests/snapshot/snapshot_script" || exit 1
-  run 'memory_viz' python3 tests/gpu/memory_viz.py "$B/xseg" "$B/tests/snapshot/snapshot_script" libcuda.so.1 "$B/tests/gpu/snapshots"
+  make -s B="$B" "$B/xseg" || exit 1
+  # shellcheck disable=SC2086
+  $CC -std=c11 -D_GNU_SOURCE -O2 -g ${CFLAGS:-} -Wall -Wextra -Iinclude -Isrc -I. -o "$B/tests/gpu/snapshot_script" \
+    tests/snapshot/snapshot_script.c "$B/libxseg.a" -pthread -ldl -lm || exit 1
+  run 'memory_viz' python3 tests/gpu/memory_viz.py "$B/xseg" "$B/tests/gpu/snapshot_script" libcuda.so.1 "$B/tests/gpu/snapshots"
 fi
 run 'uses that are not declared are found' "$stress" --seconds "$seconds" --undeclared
 if command -v compute-sanitizer >/dev/null; then
