@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/meta.h"
+#include "cache/cache_hit.h"
 
 #define XS_CACHE_NO_GENERATION UINT64_MAX
 
@@ -61,6 +62,9 @@ void xs_cache_refresh(struct xs_cache *c, const struct xs_policy *policy, bool e
     c->keep_limit = policy->cache_keep;
     for (unsigned i = 0; i < XS_CACHE_STREAMS; i++)
         c->stream[i].handle = XS_CACHE_NO_STREAM;
+    xs_biased_lock_enter(&c->lock);
+    xs_cache_follow(c);
+    xs_biased_lock_leave(&c->lock);
 }
 
 void xs_cache_record(struct xs_cache *c, enum xs_event_kind kind, const struct xs_block *block)
@@ -148,7 +152,7 @@ void xs_cache_book_alloc(struct xs_cache *c, size_t requested, size_t bytes)
 void xs_cache_book_free(struct xs_cache *c, size_t requested, size_t bytes)
 {
     xs_biased_lock_enter(&c->lock);
-    xs_cache_count_out(&c->counts, requested, bytes);
+    xs_cache_count_freed(c, requested, bytes);
     xs_biased_lock_leave(&c->lock);
 }
 
@@ -240,6 +244,7 @@ void xs_cache_take_counts(struct xs_cache *c, struct xs_cache_counts *to)
     move_tally(&from->blocks, &to->blocks);
     XS_WRITE(to->misses, XS_READ(from->misses));
     XS_WRITE(from->misses, 0);
+    xs_cache_follow(c);
 }
 
 /* Only the bins' heads are taken under the lock; the blocks are walked when the owner can go on. */

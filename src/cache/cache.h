@@ -38,7 +38,12 @@ struct xs_cache_bin {
 struct xs_cache_shared {
     _Atomic uint64_t generation;   /* moves on when the policy or a stream changes */
     const _Atomic uint64_t *epoch; /* of the device's fences: the stamp of frees */
+    _Atomic bool many;             /* more than one thread has a cache */
 };
+
+/* One thread's peak of live memory is exact by its own counts. Among several, whoever rises by so many bytes
+ * looks at what all have. */
+#define XS_CACHE_STEP ((int64_t)XS_MIB)
 
 struct xs_cache {
     struct xs_biased_lock lock;
@@ -56,6 +61,8 @@ struct xs_cache {
     struct xs_cache_stream stream[XS_CACHE_STREAMS];
     /* Under lock. */
     struct xs_cache_counts counts;
+    _Atomic int64_t look_above;         /* allocated bytes from which all threads' are looked at */
+    _Atomic int64_t follow_below;       /* fallen below it, look_above follows */
     uint32_t filled;                    /* of the following */
     uint16_t filled_bin[XS_CACHE_BINS]; /* bins that have got a block since the cache was emptied */
     struct xs_cache_bin bin[XS_CACHE_BINS];
@@ -101,59 +108,6 @@ size_t xs_cache_bytes(const struct xs_cache *c);
 
 /* In the owner's ring. Under the lock, or under HEAP. */
 void xs_cache_record(struct xs_cache *c, enum xs_event_kind kind, const struct xs_block *block);
-
-/* The owner takes a block of a key, LIVE, for `requested` bytes; NULL: a miss. */
-static inline struct xs_block *xs_cache_pop(struct xs_cache *c, uint64_t key, size_t requested)
-{
-    xs_biased_lock_enter(&c->lock);
-    struct xs_cache_bin *bin = xs_cache_bin_of(c, key);
-    struct xs_block *block = bin ? bin->head : NULL;
-    if (xs_likely(block != NULL)) {
-        size_t bytes = xs_cache_key_bytes(key);
-        bin->head = block->next_cached;
-        __builtin_prefetch(bin->head, 1); /* it may lie in another core's cache */
-        bin->count--;
-        xs_block_set_state(block, XS_BLOCK_LIVE);
-        block->requested = requested;
-        block->origin = c->origin;
-        xs_cache_count_in(&c->counts, requested, bytes);
-        if (xs_unlikely(c->ring != NULL))
-            xs_cache_record(c, XS_EVENT_ALLOC, block);
-    }
-    xs_biased_lock_leave(&c->lock);
-    return block;
-}
-
-static inline void xs_cache_list_bin(struct xs_cache *c, struct xs_cache_bin *bin)
-{
-    if (xs_likely(bin->listed))
-        return;
-    bin->listed = true;
-    c->filled_bin[c->filled++] = (uint16_t)(bin - c->bin);
-}
-
-/* The owner gives a LIVE block; false: it has to take the slow path, and nothing has changed. */
-static inline bool xs_cache_push(struct xs_cache *c, struct xs_block *block)
-{
-    size_t bytes = xs_cache_key_bytes(block->key);
-    xs_biased_lock_enter(&c->lock);
-    struct xs_cache_bin *bin = xs_cache_bin_of(c, block->key);
-    bool fits = bin && bin->count < bin->limit && xs_block_state_of(block) == XS_BLOCK_LIVE &&
-                (c->bytes_limit == SIZE_MAX || xs_cache_bytes(c) + bytes <= c->bytes_limit);
-    if (xs_likely(fits)) {
-        xs_block_set_state(block, XS_BLOCK_CACHED);
-        block->stamp = atomic_load_explicit(c->shared->epoch, memory_order_relaxed);
-        block->next_cached = bin->head;
-        xs_cache_list_bin(c, bin);
-        bin->head = block;
-        bin->count++;
-        xs_cache_count_out(&c->counts, block->requested, bytes);
-        if (xs_unlikely(c->ring != NULL))
-            xs_cache_record(c, XS_EVENT_FREE, block);
-    }
-    xs_biased_lock_leave(&c->lock);
-    return fits;
-}
 
 /* The owner books an allocation or a free that did not go through its bins. */
 void xs_cache_book_alloc(struct xs_cache *c, size_t requested, size_t bytes);

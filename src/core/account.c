@@ -1,21 +1,25 @@
 #include "core/account.h"
 
+#include "cache/cache_hit.h"
+
 /* Allocated bytes less freed ones, booked by threads and not yet merged. */
 struct pending {
     int64_t requested;
     int64_t allocated;
+    int64_t blocks;
 };
 
 /* What other threads have booked. They may be at it; the sum is as true as any moment's. */
 static struct pending pending_of_others(const struct xs_device *dev, const struct xs_cache *own)
 {
-    struct pending sum = {0, 0};
+    struct pending sum = {0};
     XS_LIST_FOR_EACH(link, &dev->caches) {
         const struct xs_cache *c = XS_CONTAINER_OF(link, const struct xs_cache, link);
         if (c == own)
             continue;
         sum.requested += XS_READ(c->counts.requested.net);
         sum.allocated += XS_READ(c->counts.allocated.net);
+        sum.blocks += XS_READ(c->counts.blocks.net);
     }
     return sum;
 }
@@ -27,31 +31,41 @@ static void raise_peak(struct xseg_gauge *gauge, int64_t more)
         gauge->peak = (uint64_t)now;
 }
 
-/* The owner's peak counts on top of what others had by then. */
-static void merge_tally(struct xseg_gauge *gauge, const struct xs_tally *t, int64_t others)
+/* One thread's peak is everybody's. Among several it says nothing: one may only allocate, another only free. */
+static void merge_tally(struct xseg_gauge *gauge, const struct xs_tally *t, int64_t others,
+                        bool many)
 {
-    raise_peak(gauge, t->peak + others);
+    raise_peak(gauge, (many ? t->net : t->peak) + others);
     gauge->current += (uint64_t)t->net;
     gauge->allocated += t->in;
     gauge->freed += xs_tally_out(t);
 }
 
-/* Threads peak at different moments, so the sum of their peaks may be more than there ever was. */
+/* Threads are looked at one after the other, so the sum may be more than there ever was. Before all are merged,
+ * what is booked so far may be less than nothing. */
 static void cap_peak(struct xseg_gauge *gauge, const struct xseg_gauge *reserved)
 {
-    gauge->peak = xs_max(gauge->current, xs_min(gauge->peak, reserved->peak));
+    if (gauge->peak > reserved->peak)
+        gauge->peak = reserved->peak;
+    raise_peak(gauge, 0);
+}
+
+static void cap_peaks(struct xseg_stats *now)
+{
+    cap_peak(&now->requested_bytes, &now->reserved_bytes);
+    cap_peak(&now->allocated_bytes, &now->reserved_bytes);
+    cap_peak(&now->active_bytes, &now->reserved_bytes);
 }
 
 static void merge(struct xs_device *dev, const struct xs_cache_counts *n, struct pending others)
 {
     struct xseg_stats *now = &dev->stats.now;
-    merge_tally(&now->requested_bytes, &n->requested, others.requested);
-    merge_tally(&now->allocated_bytes, &n->allocated, others.allocated);
-    merge_tally(&now->active_bytes, &n->allocated, others.allocated);
-    cap_peak(&now->requested_bytes, &now->reserved_bytes);
-    cap_peak(&now->allocated_bytes, &now->reserved_bytes);
-    cap_peak(&now->active_bytes, &now->reserved_bytes);
-    merge_tally(&now->allocations, &n->blocks, 0);
+    bool many = atomic_load_explicit(&dev->cache_shared.many, memory_order_relaxed);
+    merge_tally(&now->requested_bytes, &n->requested, others.requested, many);
+    merge_tally(&now->allocated_bytes, &n->allocated, others.allocated, many);
+    merge_tally(&now->active_bytes, &n->allocated, others.allocated, many);
+    cap_peaks(now);
+    merge_tally(&now->allocations, &n->blocks, others.blocks, many);
     now->cached_bytes.current -= (uint64_t)n->allocated.net;
     now->cached_bytes.allocated += xs_tally_out(&n->allocated);
     now->cached_bytes.freed += n->allocated.in;
@@ -117,11 +131,29 @@ static void add(struct xseg_gauge *gauge, uint64_t n, int64_t others)
     raise_peak(gauge, others);
 }
 
+void xs_account_look(struct xs_device *dev, struct xs_cache *own)
+{
+    struct xseg_stats *now = &dev->stats.now;
+    xs_assert_held(&dev->lock);
+    if (xs_likely(xs_cache_is_below(own, 0)))
+        return;
+    struct pending all = pending_of_others(dev, NULL);
+    raise_peak(&now->requested_bytes, all.requested);
+    raise_peak(&now->allocated_bytes, all.allocated);
+    raise_peak(&now->active_bytes, all.allocated);
+    raise_peak(&now->allocations, all.blocks);
+    cap_peaks(now);
+    xs_biased_lock_enter(&own->lock);
+    xs_cache_follow(own);
+    xs_biased_lock_leave(&own->lock);
+}
+
 /* cached = reserved - active at every moment, so each change is booked twice. */
 void xs_account_alloc(struct xs_device *dev, struct xs_cache *own, size_t requested, size_t bytes)
 {
     if (own) {
         xs_cache_book_alloc(own, requested, bytes);
+        xs_account_look(dev, own);
         return;
     }
     struct xseg_stats *now = &dev->stats.now;

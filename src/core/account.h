@@ -1,8 +1,8 @@
 /*
  * The counters that every allocation and free touches. A thread with a block cache books on its own counts
  * (cache/cache.h), hit or not; they are added to the device's gauges when somebody wants to read them. So
- * peaks are exact for one thread; for several, each thread's own peak since it was last read counts, with
- * what the others have at that moment.
+ * peaks are exact for one thread. For several they are true to XS_CACHE_STEP for each: who has risen by that much
+ * takes the slow path, and looks at what all of them have.
  *
  * Under HEAP.
  */
@@ -13,6 +13,8 @@
 
 /* `own`: the calling thread's cache, or NULL. */
 void xs_account_alloc(struct xs_device *dev, struct xs_cache *own, size_t requested, size_t bytes);
+/* Raises the peaks to what all threads have now, if the own has risen far enough since that was done last. */
+void xs_account_look(struct xs_device *dev, struct xs_cache *own);
 /* waiting: the block stays active until other streams have passed it. */
 void xs_account_free(struct xs_device *dev, struct xs_cache *own, size_t requested, size_t bytes,
                      bool waiting);

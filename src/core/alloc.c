@@ -82,22 +82,24 @@ struct xs_block *xs_alloc_best_fit(const struct xs_request *request, uint64_t *c
 
 /* ---- one request ---------------------------------------------------------------------------- */
 
-/* From the thread's cache, if it has not been looked in yet, or the depot, where other threads leave what they
+/* From the thread's cache, which the hit may have left alone, or the depot, where other threads leave what they
  * have freed. Under HEAP. */
-static struct xs_block *from_caches(const struct xs_request *request, bool looked)
+static struct xs_block *from_caches(const struct xs_request *request)
 {
     struct xs_cache *c = request->own;
     if (!c || !c->enabled || request->bytes > XS_CACHE_LARGEST)
         return NULL;
     uint64_t key = xs_cache_key(request->bytes, request->lane);
-    struct xs_block *block = looked ? NULL : xs_cache_pop(c, key, request->requested);
-    if (block)
-        return block;
-    xs_cache_expect(c, key);
-    if (!xs_caches_restock(request->dev, c, key))
-        return NULL;
-    request->dev->stats.now.rung_depot++;
-    return xs_cache_pop(c, key, request->requested);
+    struct xs_block *block = xs_cache_pop(c, key, request->requested, true);
+    if (!block) {
+        xs_cache_expect(c, key);
+        if (!xs_caches_restock(request->dev, c, key))
+            return NULL;
+        request->dev->stats.now.rung_depot++;
+        block = xs_cache_pop(c, key, request->requested, true);
+    }
+    xs_account_look(request->dev, c);
+    return block;
 }
 
 static enum xseg_result begin(struct xs_request *request, const struct xs_stream_key *key,
@@ -151,7 +153,7 @@ static enum xseg_result begin(struct xs_request *request, const struct xs_stream
     bool found = !e && request->stream;
     if (found)
         choose_pool(request);
-    if (found && !(*block = from_caches(request, !key && !request->pool->no_split)) &&
+    if (found && !(*block = from_caches(request)) &&
         !(*block = best_fit(request, &dev->stats.now.rung_best_fit))) {
         request->stream->refs++;
         request->pool->users++;

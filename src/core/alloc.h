@@ -5,6 +5,7 @@
 #ifndef XS_CORE_ALLOC_H
 #define XS_CORE_ALLOC_H
 
+#include "cache/cache_hit.h"
 #include "core/caches.h"
 #include "core/device.h"
 #include "driver/driver.h"
@@ -48,7 +49,7 @@ static inline struct xs_block *xs_alloc_hit(struct xs_cache *c, size_t bytes,
     if (xs_unlikely(!known || bytes - 1 >= XS_CACHE_LARGEST - 1))
         return NULL;
     size_t rounded = (bytes + kMinBlock - 1) & ~(kMinBlock - 1);
-    return xs_cache_pop(c, xs_cache_key(rounded, known->lane), bytes);
+    return xs_cache_pop(c, xs_cache_key(rounded, known->lane), bytes, false);
 }
 
 /* The same for a free: whether the thread's cache has taken the block. */

@@ -16,6 +16,16 @@ static bool is_enabled(const struct xs_device *dev)
     return dev->policy.cache == XS_CACHE_ON || (dev->policy.cache == XS_CACHE_AUTO && expandable);
 }
 
+/* Whether there are several from now on. What has been counted is merged by the rule that held until now. */
+static void count_caches(struct xs_device *dev, struct xs_cache *own, bool many)
+{
+    if (many == atomic_load_explicit(&dev->cache_shared.many, memory_order_relaxed))
+        return;
+    xs_account_merge_all(dev, own);
+    atomic_store_explicit(&dev->cache_shared.many, many, memory_order_relaxed);
+    xs_caches_forget_streams(dev);
+}
+
 static struct xs_cache *make_cache(struct xs_device *dev, struct xs_thread *t)
 {
     struct xs_cache *c = xs_cache_new(&dev->cache_shared, dev);
@@ -23,6 +33,7 @@ static struct xs_cache *make_cache(struct xs_device *dev, struct xs_thread *t)
         return NULL;
     xs_lock_acquire(&dev->caches_lock);
     xs_lock_acquire(&dev->lock);
+    count_caches(dev, NULL, !xs_list_is_empty(&dev->caches));
     xs_list_push_back(&dev->caches, &c->link);
     xs_lock_release(&dev->lock);
     xs_lock_release(&dev->caches_lock);
@@ -230,6 +241,7 @@ static void end_cache(struct xs_device *dev, struct xs_cache *c, bool own)
     xs_account_merge(dev, &counts);
     xs_caches_return_locked(dev, &blocks);
     xs_list_remove(&c->link);
+    count_caches(dev, own ? NULL : xs_caches_own(dev), dev->caches.next != dev->caches.prev);
     if (c->ring)
         xs_history_leave(&dev->history, c->ring);
     xs_lock_release(&dev->lock);

@@ -95,6 +95,75 @@ static void r74_threads(void)
     XT_EQUAL(s.allocations.allocated, (uint64_t)THREADS * ROUNDS);
 }
 
+/* ---- R84: the peak of a program that allocates on one thread and frees on another, as training does ------ */
+
+enum { TENSORS = 40, STEPS_TRAINED = 12 };
+
+static struct {
+    pthread_barrier_t turn;
+    void *tensor[TENSORS];
+    size_t live, peak; /* in MiB; whose turn it is writes them */
+} training;
+
+static void *tensor_of(size_t mib)
+{
+    training.live += mib;
+    training.peak = xs_max(training.peak, training.live);
+    return xt_alloc(mib * XS_MIB);
+}
+
+static void drop_tensor(void *p, size_t mib)
+{
+    training.live -= mib;
+    xt_free(p);
+}
+
+static size_t tensor_mib(unsigned i)
+{
+    return 1 + i * 7 % 20;
+}
+
+/* What it allocates itself makes the peak; and what it frees is never less than what the other allocates. */
+static void *backward(void *unused)
+{
+    for (unsigned step = 0; step < STEPS_TRAINED; step++) {
+        pthread_barrier_wait(&training.turn);
+        for (unsigned i = TENSORS; i-- > 0;) {
+            void *gradients[2] = {tensor_of(30), tensor_of(12)};
+            drop_tensor(training.tensor[i], tensor_mib(i));
+            drop_tensor(gradients[0], 30);
+            drop_tensor(gradients[1], 12);
+        }
+        pthread_barrier_wait(&training.turn);
+    }
+    return unused;
+}
+
+static void r84_trained(void)
+{
+    pthread_t other;
+    XT_EQUAL(pthread_barrier_init(&training.turn, NULL, 2), 0);
+    XT_EQUAL(pthread_create(&other, NULL, backward, NULL), 0);
+    for (unsigned step = 0; step < STEPS_TRAINED; step++) {
+        if (step == STEPS_TRAINED / 2) { /* from here on memory does not grow */
+            XT_OK(xseg_reset_peaks(0));
+            training.peak = training.live;
+        }
+        for (unsigned i = 0; i < TENSORS; i++)
+            training.tensor[i] = tensor_of(tensor_mib(i));
+        pthread_barrier_wait(&training.turn);
+        pthread_barrier_wait(&training.turn);
+    }
+    pthread_join(other, NULL);
+    pthread_barrier_destroy(&training.turn);
+    const struct xseg_stats s = xt_stats(0);
+    const size_t true_to = 2 * XS_MIB; /* a MiB for each thread */
+    XT_AT_MOST(s.allocated_bytes.peak, training.peak * XS_MIB + true_to);
+    XT_AT_MOST(training.peak * XS_MIB, s.allocated_bytes.peak + true_to);
+    XT_AT_MOST(training.peak * XS_MIB, s.requested_bytes.peak + true_to);
+    XT_EQUAL(s.allocated_bytes.current, 0);
+}
+
 /* ---- R87: resetting --------------------------------------------------------------------------- */
 
 static void r87(void)
@@ -297,6 +366,7 @@ int main(void)
         REPORT("R74: the same in classic mode", r74, CLASSIC),
         REPORT("R74: threads that free each other's blocks", r74_threads),
         REPORT("R74: threads that free each other's blocks, classic", r74_threads, CLASSIC),
+        REPORT("R84: peaks of one thread that allocates and another that frees", r84_trained),
         REPORT("R87: resetting peaks leaves current values and counts", r87),
         REPORT("R90: requested and rounded bytes are told apart", r90),
         REPORT("R90: the same in classic mode", r90, CLASSIC),

@@ -3,7 +3,7 @@
 
 #include <pthread.h>
 
-#include "cache/cache.h"
+#include "cache/cache_hit.h"
 
 #define BLOCKS 64
 #define SMALL  ((size_t)4096)
@@ -89,18 +89,18 @@ static void last_in_is_first_out(void **state)
 {
     (void)state;
     const uint64_t key = bin_for(SMALL);
-    assert_null(xs_cache_pop(cache, key, 1));
+    assert_null(xs_cache_pop(cache, key, 1, false));
     assert_true(xs_cache_push(cache, live(0, key)));
     epoch = 9;
     assert_true(xs_cache_push(cache, live(1, key)));
     assert_int_equal(blocks[0].stamp, 7);
     assert_int_equal(blocks[1].stamp, 9);
     assert_int_equal(xs_block_state_of(&blocks[0]), XS_BLOCK_CACHED);
-    assert_ptr_equal(xs_cache_pop(cache, key, 100), &blocks[1]);
+    assert_ptr_equal(xs_cache_pop(cache, key, 100, false), &blocks[1]);
     assert_int_equal(xs_block_state_of(&blocks[1]), XS_BLOCK_LIVE);
     assert_int_equal(blocks[1].requested, 100);
-    assert_ptr_equal(xs_cache_pop(cache, key, 1), &blocks[0]);
-    assert_null(xs_cache_pop(cache, key, 1));
+    assert_ptr_equal(xs_cache_pop(cache, key, 1, false), &blocks[0]);
+    assert_null(xs_cache_pop(cache, key, 1, false));
     assert_int_equal(xs_cache_bytes(cache), 0);
 }
 
@@ -109,9 +109,9 @@ static void only_its_own_key_is_served(void **state)
     (void)state;
     const uint64_t key = bin_for(SMALL), other = bin_for(2 * SMALL);
     assert_true(xs_cache_push(cache, live(0, key)));
-    assert_null(xs_cache_pop(cache, other, 1));
-    assert_null(xs_cache_pop(cache, xs_cache_key(SMALL, 2), 1));
-    assert_ptr_equal(xs_cache_pop(cache, key, 1), &blocks[0]);
+    assert_null(xs_cache_pop(cache, other, 1, false));
+    assert_null(xs_cache_pop(cache, xs_cache_key(SMALL, 2), 1, false));
+    assert_ptr_equal(xs_cache_pop(cache, key, 1, false), &blocks[0]);
 }
 
 static void what_is_not_live_is_refused(void **state)
@@ -175,13 +175,13 @@ static void less_used_rival_makes_room(void **state)
     xs_cache_make_bin(cache, b, &evicted);
     assert_null(evicted.head); /* there are two */
     assert_true(xs_cache_push(cache, live(1, b)));
-    assert_ptr_equal(xs_cache_pop(cache, key, 1), &blocks[0]);
+    assert_ptr_equal(xs_cache_pop(cache, key, 1, false), &blocks[0]);
     assert_true(xs_cache_push(cache, &blocks[0]));
     xs_cache_make_bin(cache, c, &evicted);
     assert_int_equal(evicted.count, 1);
     assert_ptr_equal(evicted.head, &blocks[1]);
-    assert_null(xs_cache_pop(cache, b, 1));
-    assert_ptr_equal(xs_cache_pop(cache, key, 1), &blocks[0]);
+    assert_null(xs_cache_pop(cache, b, 1, false));
+    assert_ptr_equal(xs_cache_pop(cache, key, 1, false), &blocks[0]);
     assert_true(xs_cache_push(cache, live(2, c)));
 }
 
@@ -195,14 +195,14 @@ static void filled_bin_gives_all_it_got(void **state)
     xs_cache_take_half(cache, key, &batch);
     xs_cache_take_half(cache, key, &none);
     assert_null(none.head); /* the bin is not full any more */
-    while (xs_cache_pop(cache, key, 1))
+    while (xs_cache_pop(cache, key, 1, false))
         ;
     xs_cache_fill(cache, key, &batch);
     assert_null(batch.head);
     assert_int_equal(xs_cache_bytes(cache), 4 * SMALL);
     for (unsigned i = 0; i < 4; i++)
-        assert_non_null(xs_cache_pop(cache, key, 1));
-    assert_null(xs_cache_pop(cache, key, 1));
+        assert_non_null(xs_cache_pop(cache, key, 1, false));
+    assert_null(xs_cache_pop(cache, key, 1, false));
 }
 
 static void small_blocks_stay_when_large_ones_go(void **state)
@@ -214,7 +214,7 @@ static void small_blocks_stay_when_large_ones_go(void **state)
     xs_cache_take_large(cache, &out);
     assert_int_equal(out.count, 1);
     assert_ptr_equal(out.head, &blocks[1]);
-    assert_ptr_equal(xs_cache_pop(cache, small, 1), &blocks[0]);
+    assert_ptr_equal(xs_cache_pop(cache, small, 1, false), &blocks[0]);
     assert_true(xs_cache_push(cache, live(1, large))); /* listed anew */
     struct xs_cache_counts counts;
     assert_int_equal(take_all(&counts).count, 1);
@@ -248,7 +248,7 @@ static void every_byte_is_counted(void **state)
     xs_cache_book_alloc(cache, 1000, 1024);
     live(0, key)->requested = 4000;
     assert_true(xs_cache_push(cache, &blocks[0]));
-    assert_non_null(xs_cache_pop(cache, key, 3000));
+    assert_non_null(xs_cache_pop(cache, key, 3000, false));
     xs_cache_book_free(cache, 1000, 1024);
     xs_cache_take_counts(cache, &n);
     assert_int_equal(n.blocks.in, 3);
@@ -344,7 +344,7 @@ static void owner_and_taker_share_all(void **state)
         struct xs_block *b = &blocks[i % BLOCKS];
         if (xs_block_state_of(b) == XS_BLOCK_LIVE)
             pushed += xs_cache_push(cache, b);
-        popped += i % 3 == 0 && xs_cache_pop(cache, shared_key, 1);
+        popped += i % 3 == 0 && xs_cache_pop(cache, shared_key, 1, false);
     }
     atomic_store(&stop, true);
     pthread_join(thread, NULL);
