@@ -90,7 +90,8 @@ struct xs_frame_name xs_stack_name(const void *address)
 {
     Dl_info info;
     struct xs_frame_name name = {"??", "??", (uintptr_t)address};
-    if (!dladdr((const char *)address - 1, &info)) /* a return address is one past the call */
+    /* A return address is one past the call. */
+    if (!dladdr((const void *)((uintptr_t)address - 1), &info))
         return name;
     if (info.dli_sname)
         name.function = info.dli_sname;
