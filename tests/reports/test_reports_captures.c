@@ -1,20 +1,5 @@
 /* Report R46: memory is asked for, freed and given back while a stream captures. */
-#include "report_fixture.h"
-
-static xs_cu_stream s1, s2;
-
-static void two_streams(void)
-{
-    xt_make_context(0);
-    s1 = xt_new_stream();
-    s2 = xt_new_stream();
-}
-
-static void destroy_streams(void)
-{
-    XT_CU(cu.cuStreamDestroy_v2(s1));
-    XT_CU(cu.cuStreamDestroy_v2(s2));
-}
+#include "two_streams.h"
 
 static const int modes[] = {XS_CU_CAPTURE_MODE_GLOBAL, XS_CU_CAPTURE_MODE_THREAD_LOCAL,
                             XS_CU_CAPTURE_MODE_RELAXED};

@@ -1,20 +1,17 @@
 /* Report R43: under the key `poison`, a use on another stream that was not declared reads the poison, and a
  * declared one never does. */
-#include "report_fixture.h"
+#include "two_streams.h"
 
 #define BYTES   (2 * XS_MIB)
 #define POISON  0xA5
 #define CONTENT 0x11
 #define KEY     "ALLOC_CONF=poison:165"
 
-static xs_cu_stream s1, s2;
 static xs_cu_event event;
 
-static void two_streams(void)
+static void streams_and_event(void)
 {
-    xt_make_context(0);
-    s1 = xt_new_stream();
-    s2 = xt_new_stream();
+    two_streams();
     XT_CU(sim.stream_manual(s2, true));
     XT_CU(cu.cuEventCreate(&event, XS_CU_EVENT_DISABLE_TIMING));
 }
@@ -23,8 +20,7 @@ static void destroy(void)
 {
     XT_CU(cu.cuCtxSynchronize());
     XT_CU(cu.cuEventDestroy_v2(event));
-    XT_CU(cu.cuStreamDestroy_v2(s1));
-    XT_CU(cu.cuStreamDestroy_v2(s2));
+    destroy_streams();
 }
 
 static struct reading {
@@ -59,7 +55,7 @@ static void expect(unsigned char value)
 
 static void undeclared(void)
 {
-    two_streams();
+    streams_and_event();
     for (unsigned i = 0; i < 3; i++) {
         xt_free(used_on_both());
         XT_CU(cu.cuStreamSynchronize(s2));
@@ -70,7 +66,7 @@ static void undeclared(void)
 
 static void declared(void)
 {
-    two_streams();
+    streams_and_event();
     for (unsigned i = 0; i < 100; i++) {
         void *p = used_on_both();
         XT_OK(xseg_record_stream(p, s2));
@@ -86,7 +82,7 @@ static void declared(void)
 /* As good as declared: freed behind the reading. */
 static void freed_behind(void)
 {
-    two_streams();
+    streams_and_event();
     for (unsigned i = 0; i < 100; i++) {
         XT_OK(xseg_free_async(used_on_both(), s2));
         void *q = xt_alloc_on(BYTES, s1);
@@ -106,7 +102,7 @@ static void is_filled_with(const unsigned char *p, unsigned char value)
 
 static void off_fills_nothing(void)
 {
-    two_streams();
+    streams_and_event();
     xt_free(used_on_both());
     XT_CU(cu.cuStreamSynchronize(s2));
     expect(CONTENT);

@@ -1,23 +1,8 @@
 /* Reports R48, R50 and R51, and what else users expect of private pools. */
 #include <pthread.h>
 
-#include "report_fixture.h"
+#include "two_streams.h"
 #include "xseg/pools.h"
-
-static xs_cu_stream s1, s2;
-
-static void two_streams(void)
-{
-    xt_make_context(0);
-    s1 = xt_new_stream();
-    s2 = xt_new_stream();
-}
-
-static void destroy_streams(void)
-{
-    XT_CU(cu.cuStreamDestroy_v2(s1));
-    XT_CU(cu.cuStreamDestroy_v2(s2));
-}
 
 static xseg_pool new_pool(unsigned flags)
 {

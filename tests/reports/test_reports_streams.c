@@ -1,23 +1,7 @@
 /* Reports R08, R37, R38, R42: memory of one stream is wanted by another, or by none. */
-#include "report_fixture.h"
+#include "two_streams.h"
 
 #define COUNT 500
-
-static xs_cu_stream s1, s2;
-
-static void two_streams(void)
-{
-    xt_make_context(0);
-    s1 = xt_new_stream();
-    s2 = xt_new_stream();
-}
-
-static void destroy_streams(void)
-{
-    XT_CU(cu.cuStreamDestroy_v2(s1));
-    if (s2)
-        XT_CU(cu.cuStreamDestroy_v2(s2));
-}
 
 /* ---- R08: free memory of two streams, alternating --------------------------------------------- */
 
