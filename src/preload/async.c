@@ -79,7 +79,7 @@ static xs_cu_stream or_own(xs_cu_stream stream)
     {                                                                                              \
         enum xs_served served = ours;                                                              \
         if (served != XS_SERVED_NOT)                                                               \
-            return served == XS_SERVED ? XS_CUDA_SUCCESS : XS_CUDA_ERROR_OUT_OF_MEMORY;            \
+            return xs_served_code(served);                                                         \
         xs_cu_result code = xs_native_##symbol args;                                               \
         return xs_give_back_for(code) ? xs_native_##symbol args : code;                            \
     }

@@ -32,14 +32,8 @@ xs_cu_result cuMemAlloc_v2(xs_cu_ptr *va, size_t bytes)
     if (!here)
         return alloc_native(va, bytes);
     here->settled = true;
-    switch (xs_serve_alloc(here, va, bytes)) {
-    case XS_SERVED:
-        return XS_CUDA_SUCCESS;
-    case XS_SERVED_FAIL:
-        return XS_CUDA_ERROR_OUT_OF_MEMORY;
-    default:
-        return alloc_native(va, bytes);
-    }
+    enum xs_served served = xs_serve_alloc(here, va, bytes);
+    return served == XS_SERVED_NOT ? alloc_native(va, bytes) : xs_served_code(served);
 }
 
 /* Without a context the driver answers even for what is ours, and so it does once it has shut down. */
@@ -74,15 +68,12 @@ xs_cu_result cuMemAllocPitch_v2(xs_cu_ptr *va, size_t *pitch, size_t width, size
     struct xs_here *here = plain && !__builtin_mul_overflow(row, height, &bytes) ? enter() : NULL;
     if (!here)
         return pitch_native(va, pitch, width, height, element);
-    switch (xs_serve_alloc(here, va, bytes)) {
-    case XS_SERVED:
-        *pitch = row;
-        return XS_CUDA_SUCCESS;
-    case XS_SERVED_FAIL:
-        return XS_CUDA_ERROR_OUT_OF_MEMORY;
-    default:
+    enum xs_served served = xs_serve_alloc(here, va, bytes);
+    if (served == XS_SERVED_NOT)
         return pitch_native(va, pitch, width, height, element);
-    }
+    if (served == XS_SERVED)
+        *pitch = row;
+    return xs_served_code(served);
 }
 
 /* ---- questions ------------------------------------------------------------------------------ */

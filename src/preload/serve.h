@@ -12,6 +12,12 @@ enum xs_served {
     XS_SERVED_FAIL /* out of memory, and the driver cannot do better */
 };
 
+/* The driver's word for an allocation that it does not have to answer. */
+static inline xs_cu_result xs_served_code(enum xs_served served)
+{
+    return served == XS_SERVED ? XS_CUDA_SUCCESS : XS_CUDA_ERROR_OUT_OF_MEMORY;
+}
+
 /* Memory that all streams may use at once. `bytes` is not 0. */
 enum xs_served xs_serve_alloc(const struct xs_here *here, xs_cu_ptr *va, size_t bytes);
 /* Memory in the order of one stream of the context. */
