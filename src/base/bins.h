@@ -58,6 +58,28 @@ static inline void xs_bins_remove(struct xs_bins *bins, struct xs_tree_node *nod
         bins->words &= ~((uint64_t)1 << i / 64);
 }
 
+/* Gives the node other keys. Alone in its bin, and staying there, it keeps its place. */
+static inline void xs_bins_change(struct xs_bins *bins, struct xs_tree_node *node, uint64_t size,
+                                  uint64_t va)
+{
+    unsigned i = xs_bin_of(node->size);
+    bool stays = bins->root[i] == node && !node->left && !node->right && xs_bin_of(size) == i;
+    if (!stays)
+        xs_bins_remove(bins, node);
+    node->size = size;
+    node->va = va;
+    if (!stays)
+        xs_bins_insert(bins, node);
+}
+
+/* The first node of just this size, or NULL. */
+static inline struct xs_tree_node *xs_bins_exact(const struct xs_bins *bins, uint64_t size)
+{
+    struct xs_tree_node *root = bins->root[xs_bin_of(size)];
+    struct xs_tree_node *node = root ? xs_tree_at_least(root, size, 0) : NULL;
+    return node && node->size == size ? node : NULL;
+}
+
 /* The smallest node not less than (size, va), or NULL. */
 struct xs_tree_node *xs_bins_at_least(const struct xs_bins *bins, uint64_t size, uint64_t va);
 /* The largest node less than (size, va), or NULL. */

@@ -46,11 +46,13 @@ static struct xs_block *best_fit_locked(const struct xs_request *request)
         return xs_classic_best_fit(request);
     struct xs_heap *heap = &request->pool->expandable;
     size_t align = xs_class_alignment(request->bytes, dev->caps.granule);
-    xs_cu_ptr va;
-    struct xs_block *block = xs_heap_find(heap, request->bytes, align, request->stream, &va);
-    if ((!block || xs_block_bytes(block) != request->bytes) && request->own &&
-        xs_caches_return_large(dev, request->own))
+    struct xs_block *block = xs_heap_find_exact(heap, request->bytes, align, request->stream);
+    xs_cu_ptr va = block ? xs_block_va(block) : 0;
+    if (!block) {
+        if (request->own)
+            xs_caches_return_large(dev, request->own);
         block = xs_heap_find(heap, request->bytes, align, request->stream, &va);
+    }
     if (!block || !xs_heap_reserve(heap, 2))
         return NULL;
     size_t bytes = request->bytes;

@@ -34,6 +34,8 @@ static bool may_serve(const struct xs_policy *policy, const struct xs_block *blo
 
 static bool should_split(const struct xs_policy *policy, const struct xs_block *block, size_t bytes)
 {
+    if (xs_block_bytes(block) <= bytes) /* less: what is not cached is not rounded either */
+        return false;
     size_t rest = xs_block_bytes(block) - bytes;
     if (xs_class_is_small(bytes))
         return rest >= kMinBlock;

@@ -110,28 +110,52 @@ static void remove_free(struct xs_heap *heap, struct xs_block *block)
     xs_block_set_state(block, XS_BLOCK_BUSY);
 }
 
-/* Two streams' free blocks stay apart until one is idle; the joint block carries the other's stamp. */
-static bool can_join_free(const struct xs_block *a, const struct xs_block *b)
+static void change_free(struct xs_heap *heap, struct xs_block *block, xs_cu_ptr va, size_t bytes)
 {
-    return a && b && xs_block_state_of(a) == XS_BLOCK_FREE &&
-           xs_block_state_of(b) == XS_BLOCK_FREE && xs_block_streams_join(a->stream, b->stream);
+    heap->free_bytes += bytes - xs_block_bytes(block);
+    xs_bins_change(&heap->free[tree_index(block)], &block->node, bytes, va);
 }
 
+/* Two streams' free blocks stay apart until one is idle; the joint block carries the other's stamp. */
+static bool can_join_free(const struct xs_heap *heap, const struct xs_block *block,
+                          const struct xs_block *neighbour)
+{
+    return neighbour && xs_block_state_of(neighbour) == XS_BLOCK_FREE && !heap->whole &&
+           xs_block_streams_join(block->stream, neighbour->stream);
+}
+
+/* A free neighbour on the same stream takes the block's bytes, and stays in its tree. */
+static struct xs_block *absorb(struct xs_heap *heap, struct xs_block *into, struct xs_block *block)
+{
+    xs_cu_ptr va = xs_min(xs_block_va(into), xs_block_va(block));
+    into->stamp = xs_max(into->stamp, block->stamp);
+    into->age = block->age;
+    change_free(heap, into, va, xs_block_bytes(into) + xs_block_bytes(block));
+    set_stream(block, NULL, 0);
+    delete_block(heap, block);
+    return into;
+}
+
+/* Joins a block that is in no tree with its neighbours, and enters what comes of it. */
 static struct xs_block *coalesce_free(struct xs_heap *heap, struct xs_block *block)
 {
-    xs_block_set_state(block, XS_BLOCK_FREE);
-    if (heap->whole)
-        return block;
     struct xs_block *prev = xs_block_prev(block), *next = xs_block_next(block);
-    if (can_join_free(block, next)) {
+    xs_block_set_state(block, XS_BLOCK_FREE);
+    if (can_join_free(heap, block, next)) {
+        if (next->stream == block->stream && !can_join_free(heap, block, prev))
+            return absorb(heap, next, block);
         remove_free(heap, next);
         join(heap, block, next);
     }
-    if (can_join_free(prev, block)) {
+    if (can_join_free(heap, block, prev)) { /* what it has joined may be of another stream */
+        if (prev->stream == block->stream)
+            return absorb(heap, prev, block);
         remove_free(heap, prev);
+        prev->age = block->age;
         join(heap, prev, block);
         block = prev;
     }
+    insert_free(heap, block);
     return block;
 }
 
@@ -174,10 +198,33 @@ struct xs_block *xs_heap_find(const struct xs_heap *heap, size_t bytes, size_t a
     return xs_block_of_node(node);
 }
 
+struct xs_block *xs_heap_find_exact(const struct xs_heap *heap, size_t bytes, size_t align,
+                                    const struct xs_stream *stream)
+{
+    struct xs_tree_node *node = xs_bins_exact(&heap->free[stream->index], bytes);
+    if (!node)
+        node = xs_bins_exact(&heap->free[0], bytes);
+    return node && align_up(node->va, align) == node->va ? xs_block_of_node(node) : NULL;
+}
+
+/* Cuts the request off an end of a FREE block, which stays in its tree with the rest. */
+static struct xs_block *cut_off(struct xs_heap *heap, struct xs_block *block, xs_cu_ptr va,
+                                size_t bytes)
+{
+    struct xs_block *taken = new_block(heap, block->segment, va, bytes);
+    bool in_front = va == xs_block_va(block);
+    change_free(heap, block, in_front ? va + bytes : xs_block_va(block),
+                xs_block_bytes(block) - bytes);
+    xs_list_push_front(in_front ? block->by_addr.prev : &block->by_addr, &taken->by_addr);
+    return taken;
+}
+
 struct xs_block *xs_heap_take(struct xs_heap *heap, struct xs_block *block, xs_cu_ptr va,
                               size_t bytes, struct xs_stream *stream)
 {
-    block = xs_heap_carve(heap, block, va, bytes);
+    bool at_begin = va == xs_block_va(block), at_end = va + bytes == xs_block_end(block);
+    block = at_begin != at_end ? cut_off(heap, block, va, bytes)
+                               : xs_heap_carve(heap, block, va, bytes);
     xs_heap_make_live(block, stream);
     return block;
 }
@@ -187,9 +234,7 @@ struct xs_block *xs_heap_put(struct xs_heap *heap, struct xs_block *block, struc
 {
     set_stream(block, stream, stamp);
     block->age = heap->searches;
-    block = coalesce_free(heap, block);
-    insert_free(heap, block);
-    return block;
+    return coalesce_free(heap, block);
 }
 
 /* Blocks of one stream change hands: to idle, or to another stream. */

@@ -55,6 +55,9 @@ void xs_heap_remove_segment(struct xs_heap *heap, struct xs_block *block);
  */
 struct xs_block *xs_heap_find(const struct xs_heap *heap, size_t bytes, size_t align,
                               const struct xs_stream *stream, xs_cu_ptr *va);
+/* The same, but only a block that is the request's size and aligned; NULL: there is none. */
+struct xs_block *xs_heap_find_exact(const struct xs_heap *heap, size_t bytes, size_t align,
+                                    const struct xs_stream *stream);
 /* [va, va + bytes) of a FREE block becomes LIVE for `stream`; the rest of it stays free. */
 struct xs_block *xs_heap_take(struct xs_heap *heap, struct xs_block *block, xs_cu_ptr va,
                               size_t bytes, struct xs_stream *stream);
