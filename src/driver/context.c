@@ -39,8 +39,11 @@ static xs_cu_context current_of_device(struct xs_context *context)
 {
     xs_cu_context current = NULL, none = NULL;
     xs_cu_device device;
-    if (xs_cu_ctx_get_current(&current) || !current || xs_cu_ctx_get_device(&device) ||
-        device != context->device)
+    if (xs_cu_ctx_get_current(&current) || !current)
+        return NULL;
+    if (current == atomic_load(&context->bound)) /* whose device it is has been asked then */
+        return current;
+    if (xs_cu_ctx_get_device(&device) || device != context->device)
         return NULL;
     atomic_compare_exchange_strong(&context->bound, &none, current);
     return current;

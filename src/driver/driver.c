@@ -14,53 +14,50 @@
 
 enum need { CORE, VMM, EXTRA };
 
-struct entries {
-#define X(need, name, symbol, params, ...) xs_cu_result(*name) params;
-    XS_DRIVER_LIST(X)
+/* An entry's type by its name: fn_mem_map. */
+#define X(need, name, symbol, params, ...) typedef xs_cu_result fn_##name params;
+XS_DRIVER_LIST(X)
 #undef X
+
+/* All that a call writes and reads lies in one line: the driver leaves little else in the caches. */
+struct entry {
+    _Alignas(32) void *address; /* NULL: not in this driver */
+    _Atomic uint64_t calls;
+    _Atomic uint64_t wall_ticks; /* host time spent in it */
 };
 
 static const struct {
     const char *symbol;
     enum need need;
-    size_t offset;
 } rows[] = {
-#define X(need, name, symbol, ...) {symbol, need, offsetof(struct entries, name)},
+#define X(need, name, symbol, ...) {symbol, need},
     XS_DRIVER_LIST(X)
 #undef X
 };
 
 /* Set by xs_driver_load() under the lock and published by `loaded`; constant afterwards. */
 static struct {
-    struct entries fn;
+    struct entry entry[XS_CALL_COUNT];
     struct xs_lock lock;
     _Atomic bool loaded;
     bool has_vmm;
     xs_cu_result (*error_name)(xs_cu_result code, const char **name);
     uint64_t (*sim_cost_ns)(void); /* only the simulator exports it */
     char path[PATH_MAX];
-    _Atomic uint64_t calls[XS_CALL_COUNT];
     double tick_ns;
-    _Atomic uint64_t wall_ticks;
 } driver = {.lock = XS_LOCK_INITIALIZER(XS_RANK_LOAD)};
 
 /* ---- loading -------------------------------------------------------------------------------- */
 
-static void *entry_at(const struct entries *fn, size_t offset)
-{
-    void *p;
-    memcpy(&p, (const char *)fn + offset, sizeof(p));
-    return p;
-}
+#define FUNCTION(name) ((fn_##name *)driver.entry[XS_CALL_##name].address)
 
-static enum xseg_result fill_table(void *library, const char *path, struct entries *fn,
-                                   bool *has_vmm)
+static enum xseg_result find_entries(void *library, const char *path, void *found[XS_CALL_COUNT],
+                                     bool *has_vmm)
 {
     *has_vmm = true;
     for (size_t i = 0; i < XS_COUNT_OF(rows); i++) {
-        void *p = dlsym(library, rows[i].symbol);
-        memcpy((char *)fn + rows[i].offset, &p, sizeof(p));
-        if (p)
+        found[i] = dlsym(library, rows[i].symbol);
+        if (found[i])
             continue;
         if (rows[i].need == CORE)
             return xs_fail(XSEG_ERROR_NO_DRIVER, "%s has no entry %s", path, rows[i].symbol);
@@ -75,19 +72,20 @@ static enum xseg_result load_locked(const char *path)
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library)
         return xs_fail(XSEG_ERROR_NO_DRIVER, "the CUDA driver cannot be loaded: %s", dlerror());
-    struct entries fn;
+    void *found[XS_CALL_COUNT];
     bool has_vmm;
-    enum xseg_result e = fill_table(library, path, &fn, &has_vmm);
+    enum xseg_result e = find_entries(library, path, found, &has_vmm);
     if (e)
         goto close;
     struct xs_clock_mark before = xs_clock_mark();
-    xs_cu_result code = fn.init(0);
+    xs_cu_result code = ((fn_init *)found[XS_CALL_init])(0);
     if (code) {
         e = xs_fail(code == XS_CUDA_ERROR_NO_DEVICE ? XSEG_ERROR_NO_DEVICE : XSEG_ERROR_NO_DRIVER,
                     "%s: cuInit(0) returned %d", path, code);
         goto close;
     }
-    driver.fn = fn;
+    for (size_t i = 0; i < XS_CALL_COUNT; i++)
+        driver.entry[i].address = found[i];
     driver.has_vmm = has_vmm;
     driver.tick_ns = xs_clock_tick_ns(before);
     *(void **)&driver.error_name = dlsym(library, "cuGetErrorName");
@@ -125,7 +123,7 @@ bool xs_driver_has_vmm(void)
 
 bool xs_driver_has(enum xs_call call)
 {
-    return entry_at(&driver.fn, rows[call].offset) != NULL;
+    return driver.entry[call].address != NULL;
 }
 
 const char *xs_driver_library(void)
@@ -162,16 +160,25 @@ void xs_driver_clear_error(void)
         record->code = XS_CUDA_SUCCESS;
 }
 
-static void record_error(enum xs_call call, xs_cu_result code, const char *arguments)
+/* Kept out of the wrappers, whose frames stay small by it. */
+#define COLD __attribute__((noinline, cold))
+
+/* Where the failed call's arguments are to be written; NULL: nowhere. */
+static COLD char *begin_error(enum xs_call call, xs_cu_result code)
 {
     struct xs_driver_error *record = error_record();
     if (!record)
-        return;
+        return NULL;
     record->code = code;
     record->call = call;
-    snprintf(record->arguments, sizeof(record->arguments), "%s", arguments);
-    xs_fail(xs_driver_result(code), "%s(%s) failed: %s", rows[call].symbol, arguments,
-            xs_driver_code_name(code));
+    return record->arguments;
+}
+
+static COLD void end_error(const char *arguments, enum xs_call call, xs_cu_result code)
+{
+    if (arguments)
+        xs_fail(xs_driver_result(code), "%s(%s) failed: %s", rows[call].symbol, arguments,
+                xs_driver_code_name(code));
 }
 
 const char *xs_driver_call_name(enum xs_call call)
@@ -210,14 +217,16 @@ enum xseg_result xs_driver_result(xs_cu_result code)
 
 static uint64_t begin_call(enum xs_call call)
 {
-    xs_assert_driver_call_allowed();
-    atomic_fetch_add_explicit(&driver.calls[call], 1, memory_order_relaxed);
+    if (xs_debug)
+        xs_assert_driver_call_allowed();
+    atomic_fetch_add_explicit(&driver.entry[call].calls, 1, memory_order_relaxed);
     return xs_clock_ticks();
 }
 
-static void end_call(uint64_t start)
+static void end_call(enum xs_call call, uint64_t start)
 {
-    atomic_fetch_add_explicit(&driver.wall_ticks, xs_clock_ticks() - start, memory_order_relaxed);
+    atomic_fetch_add_explicit(&driver.entry[call].wall_ticks, xs_clock_ticks() - start,
+                              memory_order_relaxed);
 }
 
 /* What fault rules with a lower bound on the size look at. */
@@ -230,28 +239,33 @@ static size_t size_argument(enum xs_call call, const char *arguments)
     return sscanf(arguments, "%p, %zu", &out, &bytes) == 2 ? bytes : SIZE_MAX;
 }
 
-static xs_cu_result injected_fault(enum xs_call call, const char *arguments)
-{
-    return xs_fault_check(call, size_argument(call, arguments));
-}
+/* Tests only: whether the call is to fail. */
+#define X(need, name, symbol, params, args, ...)                                                   \
+    static COLD xs_cu_result injected_##name params                                                \
+    {                                                                                              \
+        char arguments[XS_ARGUMENTS_BYTES];                                                        \
+        snprintf(arguments, sizeof(arguments), __VA_ARGS__);                                       \
+        return xs_fault_check(XS_CALL_##name, size_argument(XS_CALL_##name, arguments));           \
+    }
+XS_DRIVER_LIST(X)
+#undef X
 
 /* NOT_READY is an answer, not a failure. */
 #define X(need, name, symbol, params, args, ...)                                                   \
     xs_cu_result xs_cu_##name params                                                               \
     {                                                                                              \
-        char arguments[128];                                                                       \
         uint64_t start = begin_call(XS_CALL_##name);                                               \
         xs_cu_result code = XS_CUDA_SUCCESS;                                                       \
-        if (xs_unlikely(atomic_load_explicit(&xs_fault_armed, memory_order_relaxed))) {            \
-            snprintf(arguments, sizeof(arguments), __VA_ARGS__);                                   \
-            code = injected_fault(XS_CALL_##name, arguments);                                      \
-        }                                                                                          \
+        if (xs_unlikely(atomic_load_explicit(&xs_fault_armed, memory_order_relaxed)))              \
+            code = injected_##name args;                                                           \
         if (code == XS_CUDA_SUCCESS)                                                               \
-            code = driver.fn.name ? driver.fn.name args : XS_CUDA_ERROR_NOT_SUPPORTED;             \
-        end_call(start);                                                                           \
+            code = FUNCTION(name) ? FUNCTION(name) args : XS_CUDA_ERROR_NOT_SUPPORTED;             \
+        end_call(XS_CALL_##name, start);                                                           \
         if (xs_unlikely(code != XS_CUDA_SUCCESS && code != XS_CUDA_ERROR_NOT_READY)) {             \
-            snprintf(arguments, sizeof(arguments), __VA_ARGS__);                                   \
-            record_error(XS_CALL_##name, code, arguments);                                         \
+            char *arguments = begin_error(XS_CALL_##name, code);                                   \
+            if (arguments)                                                                         \
+                snprintf(arguments, XS_ARGUMENTS_BYTES, __VA_ARGS__);                              \
+            end_error(arguments, XS_CALL_##name, code);                                            \
         }                                                                                          \
         return code;                                                                               \
     }
@@ -262,24 +276,26 @@ bool xs_driver_stream_has_id(xs_cu_stream stream, uint64_t id)
 {
     unsigned long long now;
     int capture;
-    if (!driver.fn.stream_get_id)
+    if (!FUNCTION(stream_get_id))
         return true;
-    if (driver.fn.stream_is_capturing(stream, &capture) != XS_CUDA_SUCCESS)
+    if (FUNCTION(stream_is_capturing)(stream, &capture) != XS_CUDA_SUCCESS)
         return false;
     if (capture != XS_CU_CAPTURE_STATUS_NONE)
         return id == XS_DRIVER_CAPTURING;
-    return driver.fn.stream_get_id(stream, &now) == XS_CUDA_SUCCESS && now == id;
+    return FUNCTION(stream_get_id)(stream, &now) == XS_CUDA_SUCCESS && now == id;
 }
 
 uint64_t xs_driver_calls(enum xs_call call)
 {
-    return atomic_load_explicit(&driver.calls[call], memory_order_relaxed);
+    return atomic_load_explicit(&driver.entry[call].calls, memory_order_relaxed);
 }
 
 uint64_t xs_driver_wall_ns(void)
 {
-    return (uint64_t)((double)atomic_load_explicit(&driver.wall_ticks, memory_order_relaxed) *
-                      driver.tick_ns);
+    uint64_t ticks = 0;
+    for (size_t i = 0; i < XS_CALL_COUNT; i++)
+        ticks += atomic_load_explicit(&driver.entry[i].wall_ticks, memory_order_relaxed);
+    return (uint64_t)((double)ticks * driver.tick_ns);
 }
 
 uint64_t xs_driver_cost_ns(void)

@@ -45,11 +45,13 @@ const char *xs_driver_code_name(xs_cu_result code);
 /* Translates a native code; the only place where that is done. */
 enum xseg_result xs_driver_result(xs_cu_result code);
 
+#define XS_ARGUMENTS_BYTES 128
+
 /* What this thread's last failed call was. code 0: none since xs_driver_clear_error(). */
 struct xs_driver_error {
     xs_cu_result code;
     enum xs_call call;
-    char arguments[128];
+    char arguments[XS_ARGUMENTS_BYTES];
 };
 const struct xs_driver_error *xs_driver_last_error(void);
 void xs_driver_clear_error(void);
