@@ -4,9 +4,14 @@
 #include "base/meta.h"
 #include "driver/driver.h"
 
-static size_t map_bytes(const struct xs_segment *segment)
+/* The record and behind it its map, in one mapping. So much of it is wanted at once: a first read and then a write of each
+ * page would cost two faults. */
+#define FIRST_BYTES ((size_t)16 * XS_KIB)
+
+static size_t record_bytes(size_t bytes, size_t granule)
 {
-    return segment->bytes / segment->granule * sizeof(struct xs_extent *);
+    return xs_max(sizeof(struct xs_segment) + bytes / granule * sizeof(struct xs_extent *),
+                  FIRST_BYTES);
 }
 
 static enum xseg_result reserve_address(const struct xs_caps *caps, size_t want, size_t least,
@@ -19,17 +24,13 @@ static enum xseg_result reserve_address(const struct xs_caps *caps, size_t want,
     }
 }
 
-static struct xs_segment *new_record(xs_cu_ptr base, size_t bytes, size_t granule)
+static void init_record(struct xs_segment *segment, xs_cu_ptr base, size_t bytes, size_t granule)
 {
-    struct xs_segment *segment = xs_meta_map(sizeof(*segment));
-    if (!segment)
-        return NULL;
     xs_list_init(&segment->link);
     xs_list_init(&segment->blocks);
     segment->base = base;
     segment->bytes = bytes;
     segment->granule = granule;
-    return segment;
 }
 
 enum xseg_result xs_segment_reserve(const struct xs_caps *caps, size_t want, size_t least,
@@ -42,31 +43,30 @@ enum xseg_result xs_segment_reserve(const struct xs_caps *caps, size_t want, siz
     enum xseg_result e = reserve_address(caps, want, least, &base, &bytes);
     if (e)
         return e;
-    struct xs_segment *segment = new_record(base, bytes, caps->granule);
-    if (!segment)
-        goto unreserve;
-    segment->extent_at = xs_meta_map_sparse(map_bytes(segment));
-    if (!segment->extent_at)
-        goto unmap_record;
+    struct xs_segment *segment = xs_meta_map_sparse(record_bytes(bytes, caps->granule));
+    if (!segment) {
+        xs_cu_mem_unreserve(base, bytes);
+        return xs_fail(XSEG_ERROR_HOST_MEMORY, "no host memory for a segment's records");
+    }
+    xs_meta_use(segment, FIRST_BYTES);
+    init_record(segment, base, bytes, caps->granule);
+    segment->extent_at = (struct xs_extent **)(segment + 1);
     *out = segment;
     return XSEG_OK;
-unmap_record:
-    xs_meta_unmap(segment, sizeof(*segment));
-unreserve:
-    xs_cu_mem_unreserve(base, bytes);
-    return xs_fail(XSEG_ERROR_HOST_MEMORY, "no host memory for a segment's records");
 }
 
 void xs_segment_unreserve(struct xs_segment *segment)
 {
     xs_cu_mem_unreserve(segment->base, segment->bytes);
-    xs_meta_unmap_sparse(segment->extent_at, map_bytes(segment), 0);
-    xs_meta_unmap(segment, sizeof(*segment));
+    xs_meta_unmap_sparse(segment, record_bytes(segment->bytes, segment->granule), FIRST_BYTES);
 }
 
 struct xs_segment *xs_segment_new_classic(xs_cu_ptr base, size_t bytes)
 {
-    return new_record(base, bytes, bytes);
+    struct xs_segment *segment = xs_meta_map(sizeof(*segment));
+    if (segment)
+        init_record(segment, base, bytes, bytes);
+    return segment;
 }
 
 void xs_segment_delete_classic(struct xs_segment *segment)
