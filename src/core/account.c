@@ -88,10 +88,15 @@ void xs_account_stop(struct xs_device *dev, struct xs_cache *own)
 {
     if (own) /* first: it may have to wait for a flush, which must not find the others locked */
         xs_biased_lock_enter(&own->lock);
-    XS_LIST_FOR_EACH(link, &dev->caches)
-        if (cache_of(link) != own)
-            xs_biased_lock_want(&cache_of(link)->lock);
-    xs_biased_lock_barrier();
+    bool others = false;
+    XS_LIST_FOR_EACH(link, &dev->caches) {
+        if (cache_of(link) == own)
+            continue;
+        xs_biased_lock_want(&cache_of(link)->lock);
+        others = true;
+    }
+    if (others)
+        xs_biased_lock_barrier();
     XS_LIST_FOR_EACH(link, &dev->caches)
         if (cache_of(link) != own)
             xs_biased_lock_await(&cache_of(link)->lock);

@@ -37,10 +37,10 @@ struct xs_growth {
     struct xs_list kept;        /* fresh extents that it did not take back */
     struct xs_list stuck;       /* idle and moved ones that it did not unmap from their targets */
     struct xs_list stuck_fresh; /* fresh ones, likewise */
-    struct xs_movable movable;  /* extents that could move, while planning */
     bool gathered;
-    size_t fresh_bytes; /* to be created, less what is traded for it */
-    size_t new_bytes;   /* what the window lacks */
+    size_t fresh_bytes;        /* to be created, less what is traded for it */
+    size_t new_bytes;          /* what the window lacks */
+    struct xs_movable movable; /* extents that could move, while planning */
 };
 
 /*

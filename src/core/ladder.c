@@ -61,12 +61,12 @@ static bool others_hold_memory(const struct climb *c)
 }
 
 /* Closes what is open, so that it can pass: on the stream that was passed, and on those sure to be alive. */
-static enum xseg_result record_fences(struct climb *c)
+static enum xseg_result record_fences(struct climb *c, bool others)
 {
     const struct xs_request *r = c->request;
     enum xseg_result e =
         c->capturing ? XSEG_OK : xs_fence_record(&c->dev->fences, r->stream, r->handle);
-    return e || !others_hold_memory(c) ? e : xs_device_record_fences(c->dev);
+    return e || !others ? e : xs_device_record_fences(c->dev);
 }
 
 /* The same for all streams there are: what dead ones freed, or ones that never come back, has no other way. */
@@ -104,13 +104,15 @@ static enum xseg_result look(struct climb *c)
 
 static enum xseg_result rung_poll(struct climb *c)
 {
-    enum xseg_result e = record_fences(c);
+    bool others = others_hold_memory(c);
+    enum xseg_result e = record_fences(c, others);
     if (!e)
         e = look(c);
-    if (!e)
-        e = record_context_fence(c); /* only if others still hold some */
-    if (!e)
-        e = look(c);
+    if (!e && others) {
+        e = record_context_fence(c); /* only if they still hold some */
+        if (!e)
+            e = look(c);
+    }
     if (!e)
         search_again(c, &c->dev->stats.now.rung_poll);
     return e;
@@ -224,7 +226,7 @@ static enum xseg_result grow_expandable(struct climb *c)
         size_t most = dev->max_fresh_bytes;
         enum xseg_result e = grow_once(c, patient, &wait);
         if (wait) {
-            patient = !record_fences(c) && wait_for_fence(c);
+            patient = !record_fences(c, others_hold_memory(c)) && wait_for_fence(c);
             if (search_again(c, &dev->stats.now.rung_wait))
                 return XSEG_OK;
         } else if (e == XSEG_ERROR_NOT_SUPPORTED) {
@@ -290,7 +292,8 @@ static enum xseg_result rung_borrow(struct climb *c)
 
 static enum xseg_result rung_wait(struct climb *c)
 {
-    enum xseg_result e = record_fences(c); /* what was borrowed waits for this stream now */
+    /* What was borrowed waits for this stream now. */
+    enum xseg_result e = record_fences(c, others_hold_memory(c));
     if (e)
         return e;
     e = XSEG_ERROR_OUT_OF_MEMORY;

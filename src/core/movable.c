@@ -3,9 +3,10 @@
 void xs_movable_init(struct xs_movable *movable)
 {
     movable->bytes = movable->waiting_bytes = 0;
-    for (unsigned i = 0; i < XS_EXTENT_SIZES; i++)
-        xs_list_init(&movable->extents[i]);
+    movable->sizes = 0;
 }
+
+_Static_assert(XS_EXTENT_SIZES <= 32, "a bit for each list");
 
 /* Sizes are compared in units of the smallest granule there is, so that no device is needed here. */
 static unsigned size_index(size_t bytes)
@@ -28,15 +29,26 @@ static struct xs_extent *next_inside(const struct xs_block *block, xs_cu_ptr *va
     return NULL;
 }
 
+static void add(struct xs_movable *movable, struct xs_extent *e)
+{
+    unsigned i = size_index(e->bytes);
+    if (!(movable->sizes & 1u << i))
+        xs_list_init(&movable->extents[i]);
+    movable->sizes |= 1u << i;
+    movable->bytes += e->bytes;
+    xs_list_push_back(&movable->extents[i], &e->link);
+}
+
 static void add_block(struct xs_movable *movable, struct xs_block *block, bool passed)
 {
     struct xs_extent *e;
     xs_cu_ptr va = xs_block_va(block);
     while ((e = next_inside(block, &va))) {
         e->block = block;
-        *(passed ? &movable->bytes : &movable->waiting_bytes) += e->bytes;
         if (passed)
-            xs_list_push_back(&movable->extents[size_index(e->bytes)], &e->link);
+            add(movable, e);
+        else
+            movable->waiting_bytes += e->bytes;
     }
 }
 
@@ -61,16 +73,16 @@ void xs_movable_gather(struct xs_movable *movable, struct xs_device *dev)
 
 void xs_movable_end(struct xs_movable *movable)
 {
-    for (unsigned i = 0; i < XS_EXTENT_SIZES; i++)
-        XS_LIST_FOR_EACH_SAFE(link, &movable->extents[i])
+    for (; movable->sizes; movable->sizes &= movable->sizes - 1)
+        XS_LIST_FOR_EACH_SAFE(link, &movable->extents[__builtin_ctz(movable->sizes)])
             xs_list_remove(link);
 }
 
 struct xs_extent *xs_movable_largest(struct xs_movable *movable, size_t max_bytes)
 {
-    if (!movable->bytes)
-        return NULL;
-    for (unsigned i = size_index(max_bytes) + 1; i-- > 0;) {
+    uint32_t sizes = movable->sizes & ((2u << size_index(max_bytes)) - 1);
+    for (unsigned i; sizes; sizes &= ~(1u << i)) {
+        i = xs_log2(sizes);
         XS_LIST_FOR_EACH(link, &movable->extents[i]) {
             struct xs_extent *e = XS_CONTAINER_OF(link, struct xs_extent, link);
             if (e->bytes <= max_bytes)
@@ -82,10 +94,9 @@ struct xs_extent *xs_movable_largest(struct xs_movable *movable, size_t max_byte
 
 struct xs_extent *xs_movable_smallest(struct xs_movable *movable, size_t min_bytes)
 {
-    if (!movable->bytes)
-        return NULL;
-    for (unsigned i = size_index(min_bytes); i < XS_EXTENT_SIZES; i++) {
-        XS_LIST_FOR_EACH(link, &movable->extents[i]) {
+    uint32_t sizes = movable->sizes & ~((1u << size_index(min_bytes)) - 1);
+    for (; sizes; sizes &= sizes - 1) {
+        XS_LIST_FOR_EACH(link, &movable->extents[__builtin_ctz(sizes)]) {
             struct xs_extent *e = XS_CONTAINER_OF(link, struct xs_extent, link);
             if (e->bytes >= min_bytes)
                 return e;

@@ -8,9 +8,10 @@
 #include "core/device.h"
 
 struct xs_movable {
+    size_t bytes;                            /* of extents whose fence has passed */
+    size_t waiting_bytes;                    /* of others */
+    uint32_t sizes;                          /* which of the following lists are in use */
     struct xs_list extents[XS_EXTENT_SIZES]; /* fence passed; by floor(log2(granules)) */
-    size_t bytes;                            /* of those */
-    size_t waiting_bytes;                    /* of others, whose fence has not passed */
 };
 
 void xs_movable_init(struct xs_movable *movable);

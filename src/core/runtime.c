@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "core/caches.h"
@@ -118,6 +119,7 @@ static enum xseg_result open_locked(int ordinal)
         xs_meta_unmap(dev, sizeof(*dev));
         return e;
     }
+    atomic_store(&dev->tick_ms, xs_clock_coarse_ms()); /* those who watch are told of the opening */
     atomic_store_explicit(&runtime.device[ordinal], dev, memory_order_release);
     if (ordinal > atomic_load(&runtime.highest))
         atomic_store(&runtime.highest, ordinal);
