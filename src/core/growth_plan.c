@@ -162,17 +162,22 @@ static bool only_accumulates(const struct xs_growth *g)
            g->dev->came_back * ACCUMULATES <= g->dev->went_out;
 }
 
-/* A small program gets its memory by a third of the calls. Further on this would cost memory: large extents that
+/* A small program gets its memory by a quarter of the calls. Further on this would cost memory: large extents that
  * are pinned add up. */
-#define SMALL_PROGRAM  (2 * XS_GIB)
-#define FIRST_GRANULES 4
+static unsigned least_granules(size_t reserved)
+{
+    if (reserved < 768 * XS_MIB)
+        return 8;
+    return reserved < 2 * XS_GIB ? 4 : 1;
+}
 
 static size_t least_of_small(const struct xs_growth *g, size_t missing)
 {
     const struct xs_device *dev = g->dev;
-    if (dev->limit_bytes != SIZE_MAX || dev->stats.now.reserved_bytes.current >= SMALL_PROGRAM)
+    if (dev->limit_bytes != SIZE_MAX)
         return 0;
-    return xs_min(FIRST_GRANULES * dev->caps.granule, missing);
+    return xs_min(least_granules(dev->stats.now.reserved_bytes.current) * dev->caps.granule,
+                  missing);
 }
 
 /* How large a new extent is: see docs/design.md "Extent size follows the request". */
@@ -298,7 +303,7 @@ static enum xseg_result fill_window(struct xs_growth *g)
 
 static void begin(struct xs_growth *g, const struct xs_request *request)
 {
-    memset(g, 0, sizeof(*g));
+    memset(g, 0, offsetof(struct xs_growth, movable));
     g->dev = request->dev;
     g->heap = &request->pool->expandable;
     g->stream = request->stream;

@@ -232,7 +232,7 @@ static void both_kinds_reversed(void)
     drop(hold(32 * XS_MIB));
     hold(8 * XS_MIB);
     XT_OK(xseg_configure("expandable_segments:False"));
-    limit_to_reserved(4 * XS_MIB);
+    limit_to_reserved(12 * XS_MIB); /* the block that stays pins an extent of eight granules */
 }
 
 static enum xseg_result request_other_kind(void)

@@ -29,7 +29,7 @@ static void r31_extents(void)
 {
     void *p = xt_alloc(XS_MIB);
     names_the_call(XS_CALL_mem_create, "cuMemCreate(", "2097152");
-    names_the_call(XS_CALL_mem_map, "cuMemMap(", "8388608");
+    names_the_call(XS_CALL_mem_map, "cuMemMap(", "16777216");
     names_the_call(XS_CALL_mem_set_access, "cuMemSetAccess(", "20971520");
     xt_free(p);
 }
