@@ -3,6 +3,7 @@
 #include "base/meta.h"
 
 #define FIRST_BUCKETS ((size_t)1 << 12)
+
 static struct xs_addr_table *make_table(size_t buckets, struct xs_addr_table *smaller)
 {
     size_t bytes = sizeof(struct xs_addr_table) + buckets * sizeof(void *);
@@ -11,6 +12,7 @@ static struct xs_addr_table *make_table(size_t buckets, struct xs_addr_table *sm
         return NULL;
     table->smaller = smaller;
     table->bytes = bytes;
+    table->buckets = buckets;
     table->shift = 64 - xs_log2(buckets);
     return table;
 }
@@ -18,11 +20,6 @@ static struct xs_addr_table *make_table(size_t buckets, struct xs_addr_table *sm
 static _Atomic(struct xs_addr_node *) *bucket_of(struct xs_addr_table *table, uint64_t va)
 {
     return &table->bucket[xs_addr_bucket(table, va)];
-}
-
-static size_t bucket_count(const struct xs_addr_table *table)
-{
-    return (size_t)1 << (64 - table->shift);
 }
 
 bool xs_addr_map_init(struct xs_addr_map *map)
@@ -52,12 +49,13 @@ static void link_node(struct xs_addr_table *table, struct xs_addr_node *node, ui
     atomic_store_explicit(bucket, node, memory_order_release);
 }
 
-static void grow(struct xs_addr_map *map, struct xs_addr_table *old)
+static __attribute__((noinline, cold)) struct xs_addr_table *grow(struct xs_addr_map *map,
+                                                                  struct xs_addr_table *old)
 {
-    struct xs_addr_table *table = make_table(2 * bucket_count(old), old);
+    struct xs_addr_table *table = make_table(2 * old->buckets, old);
     if (!table)
-        return;
-    for (size_t i = 0; i < bucket_count(old); i++) {
+        return old;
+    for (size_t i = 0; i < old->buckets; i++) {
         struct xs_addr_node *node = atomic_load_explicit(&old->bucket[i], memory_order_relaxed);
         while (node) {
             struct xs_addr_node *next = atomic_load_explicit(&node->next, memory_order_relaxed);
@@ -66,15 +64,14 @@ static void grow(struct xs_addr_map *map, struct xs_addr_table *old)
         }
     }
     atomic_store_explicit(&map->table, table, memory_order_release);
+    return table;
 }
 
 void xs_addr_map_insert(struct xs_addr_map *map, struct xs_addr_node *node, uint64_t va)
 {
     struct xs_addr_table *table = atomic_load_explicit(&map->table, memory_order_relaxed);
-    if (++map->count > bucket_count(table)) {
-        grow(map, table);
-        table = atomic_load_explicit(&map->table, memory_order_relaxed);
-    }
+    if (xs_unlikely(++map->count > table->buckets))
+        table = grow(map, table);
     link_node(table, node, va);
 }
 

@@ -25,6 +25,7 @@ struct xs_addr_map {
 struct xs_addr_table {
     struct xs_addr_table *smaller; /* the one before: kept, since lookups may still be in it */
     size_t bytes;
+    size_t buckets;
     unsigned shift; /* the hash's top bits count */
     _Atomic(struct xs_addr_node *) bucket[];
 };

@@ -110,19 +110,24 @@ static void *carve(struct xs_slab *slab)
     return (char *)last + index * slab->record_bytes;
 }
 
-void *xs_slab_get(struct xs_slab *slab)
+void *xs_slab_get_unset(struct xs_slab *slab)
 {
     void *record = slab->free;
-    if (record) {
+    if (xs_likely(record != NULL)) {
         slab->free = *link_of(slab, record);
         slab->free_count--;
-    } else {
-        record = carve(slab);
-    }
-    if (!record)
+    } else if (!(record = carve(slab))) {
         return NULL;
+    }
     slab->live++;
-    memset(link_of(slab, record), 0, slab->record_bytes - slab->kept_bytes);
+    return record;
+}
+
+void *xs_slab_get(struct xs_slab *slab)
+{
+    void *record = xs_slab_get_unset(slab);
+    if (record)
+        memset(link_of(slab, record), 0, slab->record_bytes - slab->kept_bytes);
     return record;
 }
 

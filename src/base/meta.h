@@ -36,6 +36,8 @@ void xs_slab_init(struct xs_slab *slab, size_t record_bytes);
 void xs_slab_init_keeping(struct xs_slab *slab, size_t record_bytes, size_t kept_bytes);
 /* Zeroed but for the kept bytes, or NULL. */
 void *xs_slab_get(struct xs_slab *slab);
+/* The same, with anything in it. */
+void *xs_slab_get_unset(struct xs_slab *slab);
 void xs_slab_put(struct xs_slab *slab, void *record);
 /* Makes the next `count` xs_slab_get() calls succeed. False: no host memory. */
 bool xs_slab_reserve(struct xs_slab *slab, size_t count);

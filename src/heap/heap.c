@@ -34,7 +34,9 @@ void xs_heap_destroy(struct xs_heap *heap)
 static struct xs_block *new_block(struct xs_heap *heap, struct xs_segment *segment, xs_cu_ptr va,
                                   size_t bytes)
 {
-    struct xs_block *block = xs_slab_get(heap->records); /* reserved by the caller */
+    struct xs_block *block = xs_slab_get_unset(heap->records); /* reserved by the caller */
+    /* All but the node of the address map, which lookups may still be reading. */
+    memset((char *)block + sizeof(block->addr), 0, sizeof(*block) - sizeof(block->addr));
     xs_list_init(&block->by_addr);
     xs_list_init(&block->link);
     block->heap = heap;
