@@ -189,19 +189,19 @@ static void append_chains(struct xs_cached_list *out, struct xs_block *const *he
 
 void xs_cache_take_large(struct xs_cache *c, struct xs_cached_list *out)
 {
-    struct xs_block *heads[XS_CACHE_BINS];
-    uint32_t n = 0, kept = 0;
+    uint32_t kept = 0;
     xs_biased_lock_enter(&c->lock);
     for (uint32_t i = 0; i < c->filled; i++) {
         struct xs_cache_bin *bin = &c->bin[c->filled_bin[i]];
-        if (xs_cache_key_bytes(bin->key) <= c->keep_limit)
+        if (xs_cache_key_bytes(bin->key) <= c->keep_limit) {
             c->filled_bin[kept++] = c->filled_bin[i];
-        else if (take_head(bin, &heads[n]))
-            n++;
+            continue;
+        }
+        move_blocks(bin, UINT32_MAX, out);
+        bin->listed = false;
     }
     c->filled = kept;
     xs_biased_lock_leave(&c->lock);
-    append_chains(out, heads, n);
 }
 
 /* ---- anybody's ------------------------------------------------------------------------------ */

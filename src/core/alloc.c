@@ -1,6 +1,7 @@
 #include "core/alloc.h"
 
 #include "base/error.h"
+#include "cache/depot.h"
 #include "core/account.h"
 #include "core/classic.h"
 #include "core/ladder.h"
@@ -84,18 +85,24 @@ struct xs_block *xs_alloc_best_fit(const struct xs_request *request, uint64_t *c
 
 /* ---- one request ---------------------------------------------------------------------------- */
 
-/* From the thread's cache, which the hit may have left alone, or the depot, where other threads leave what they
- * have freed. Under HEAP. */
-static struct xs_block *from_caches(const struct xs_request *request)
+/* Among several threads a hit leaves the cache alone where a look at all of them is due. */
+static bool may_be_cached(const struct xs_request *request, bool tried)
+{
+    return !tried || atomic_load_explicit(&request->dev->cache_shared.many, memory_order_relaxed);
+}
+
+/* From the thread's cache, or the depot, where other threads leave what they have freed. Under HEAP. */
+static struct xs_block *from_caches(const struct xs_request *request, bool tried)
 {
     struct xs_cache *c = request->own;
     if (!c || !c->enabled || request->bytes > XS_CACHE_LARGEST)
         return NULL;
     uint64_t key = xs_cache_key(request->bytes, request->lane);
-    struct xs_block *block = xs_cache_pop(c, key, request->requested, true);
+    struct xs_block *block =
+        may_be_cached(request, tried) ? xs_cache_pop(c, key, request->requested, true) : NULL;
     if (!block) {
         xs_cache_expect(c, key);
-        if (!xs_caches_restock(request->dev, c, key))
+        if (xs_depot_is_empty(request->dev->depot) || !xs_caches_restock(request->dev, c, key))
             return NULL;
         request->dev->stats.now.rung_depot++;
         block = xs_cache_pop(c, key, request->requested, true);
@@ -155,7 +162,7 @@ static enum xseg_result begin(struct xs_request *request, const struct xs_stream
     bool found = !e && request->stream;
     if (found)
         choose_pool(request);
-    if (found && !(*block = from_caches(request)) &&
+    if (found && !(*block = from_caches(request, !key)) &&
         !(*block = best_fit(request, &dev->stats.now.rung_best_fit))) {
         request->stream->refs++;
         request->pool->users++;

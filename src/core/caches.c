@@ -98,14 +98,6 @@ enum xseg_result xs_caches_lock_stream(struct xs_device *dev, xs_cu_stream handl
     return e;
 }
 
-struct xs_stream *xs_caches_known_stream(const struct xs_device *dev, struct xs_cache *c,
-                                         xs_cu_stream handle)
-{
-    xs_assert_held(&dev->lock);
-    const struct xs_cache_stream *known = xs_cache_stream_slot(c, handle);
-    return xs_cache_is_current(c) && known->handle == handle ? known->stream : NULL;
-}
-
 void xs_caches_know_stream(struct xs_device *dev, struct xs_cache *c, xs_cu_stream handle,
                            struct xs_stream *stream)
 {
@@ -190,7 +182,7 @@ void xs_caches_make_room(struct xs_device *dev, struct xs_cache *c, uint64_t key
 bool xs_caches_restock(struct xs_device *dev, struct xs_cache *c, uint64_t key)
 {
     struct xs_cached_list batch;
-    if (xs_depot_is_empty(dev->depot) || !xs_depot_take(dev->depot, key, &batch))
+    if (!xs_depot_take(dev->depot, key, &batch))
         return false;
     struct xs_cached_list evicted = {0};
     xs_cache_make_bin(c, key, &evicted);
@@ -199,13 +191,11 @@ bool xs_caches_restock(struct xs_device *dev, struct xs_cache *c, uint64_t key)
     return true;
 }
 
-bool xs_caches_return_large(struct xs_device *dev, struct xs_cache *c)
+void xs_caches_return_large(struct xs_device *dev, struct xs_cache *c)
 {
     struct xs_cached_list blocks = {0};
     xs_cache_take_large(c, &blocks);
-    bool any = blocks.head != NULL;
     xs_caches_return_locked(dev, &blocks);
-    return any;
 }
 
 /* CACHES is held until the counts are merged, so that no reading misses them. */

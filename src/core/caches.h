@@ -30,8 +30,13 @@ enum xseg_result xs_caches_lock_stream(struct xs_device *dev, xs_cu_stream handl
                                        struct xs_stream **stream);
 /* The stream that a handle stands for, if it was looked at in this very call and is known; else NULL. Under
  * HEAP. */
-struct xs_stream *xs_caches_known_stream(const struct xs_device *dev, struct xs_cache *c,
-                                         xs_cu_stream handle);
+static inline struct xs_stream *xs_caches_known_stream(const struct xs_device *dev,
+                                                       struct xs_cache *c, xs_cu_stream handle)
+{
+    xs_assert_held(&dev->lock);
+    const struct xs_cache_stream *known = xs_cache_stream_slot(c, handle);
+    return xs_cache_is_current(c) && known->handle == handle ? known->stream : NULL;
+}
 /* Remembers what a handle stands for. Under HEAP. */
 void xs_caches_know_stream(struct xs_device *dev, struct xs_cache *c, xs_cu_stream handle,
                            struct xs_stream *stream);
@@ -50,8 +55,8 @@ void xs_caches_return(struct xs_device *dev, struct xs_cached_list *blocks);
 void xs_caches_make_room(struct xs_device *dev, struct xs_cache *c, uint64_t key);
 /* Blocks of the key from the depot into the cache; false: there are none. Under HEAP. */
 bool xs_caches_restock(struct xs_device *dev, struct xs_cache *c, uint64_t key);
-/* The calling thread's larger blocks go back. Under HEAP. Returns whether there were any. */
-bool xs_caches_return_large(struct xs_device *dev, struct xs_cache *c);
+/* The calling thread's larger blocks go back. Under HEAP. */
+void xs_caches_return_large(struct xs_device *dev, struct xs_cache *c);
 
 /* All threads' caches and the depot are emptied. Returns whether there was anything. */
 bool xs_caches_flush(struct xs_device *dev);
