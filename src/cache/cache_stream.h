@@ -9,10 +9,13 @@
 struct xs_cache_stream {
     xs_cu_stream handle; /* XS_CACHE_NO_STREAM: an unused entry */
     struct xs_stream *stream;
-    uint64_t id;
+    uint64_t
+        id; /* XS_CACHE_TRUSTED: the handle cannot come to mean another stream behind our back */
     uint64_t lane; /* of the stream, in the pool that the thread's requests on it go to */
-    bool trusted;  /* the handle cannot come to mean another stream behind our back */
 };
+
+#define XS_CACHE_TRUSTED                                                                           \
+    (UINT64_MAX - 1) /* neither an id of the driver's nor XS_DRIVER_CAPTURING */
 
 #define XS_CACHE_NO_STREAM ((xs_cu_stream)UINTPTR_MAX)
 

@@ -39,7 +39,8 @@ static inline const struct xs_cache_stream *xs_alloc_known_stream(struct xs_cach
     const struct xs_cache_stream *known = xs_cache_stream_slot(c, handle);
     if (xs_unlikely(known->handle != handle))
         return NULL;
-    return known->trusted || xs_driver_stream_has_id(handle, known->id) ? known : NULL;
+    return known->id == XS_CACHE_TRUSTED || xs_driver_stream_has_id(handle, known->id) ? known
+                                                                                       : NULL;
 }
 
 /* The hit: a block of the calling thread's cache, or NULL. */

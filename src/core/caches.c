@@ -105,9 +105,8 @@ void xs_caches_know_stream(struct xs_device *dev, struct xs_cache *c, xs_cu_stre
     *xs_cache_stream_slot(c, handle) = (struct xs_cache_stream){
         .handle = handle,
         .stream = stream,
-        .id = stream->key.id,
+        .id = xs_stream_is_trusted(stream) ? XS_CACHE_TRUSTED : stream->key.id,
         .lane = xs_cache_lane(xs_route_find(dev, stream)->index, stream->index),
-        .trusted = xs_stream_is_trusted(stream),
     };
 }
 

@@ -190,7 +190,7 @@ enum xseg_result xs_runtime_device(int ordinal, struct xs_device **dev)
 }
 
 /* Each device has its map. Nobody asks for certainty before all have been asked without. */
-static struct xs_block *find_anywhere(const void *ptr)
+static __attribute__((noinline)) struct xs_block *find_anywhere(const void *ptr)
 {
     int highest = atomic_load_explicit(&runtime.highest, memory_order_acquire);
     for (int sure = 0; sure <= 1; sure++) {
