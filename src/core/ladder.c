@@ -60,6 +60,21 @@ static bool others_hold_memory(const struct climb *c)
     return others;
 }
 
+/* Whether whole extents may lie in what the request's own stream has freed: they could move once it has passed. */
+static bool could_move(const struct climb *c)
+{
+    const struct xs_device *dev = c->dev;
+    bool could = !c->expandable;
+    xs_lock_acquire(&c->dev->lock);
+    XS_LIST_FOR_EACH(link, &dev->pools) {
+        const struct xs_heap *heap = &xs_pool_of_link(link)->expandable;
+        could |=
+            xs_bins_at_least(&heap->free[c->request->stream->index], dev->caps.granule, 0) != NULL;
+    }
+    xs_lock_release(&c->dev->lock);
+    return could;
+}
+
 /* Closes what is open, so that it can pass: on the stream that was passed, and on those sure to be alive. */
 static enum xseg_result record_fences(struct climb *c, bool others)
 {
@@ -105,9 +120,12 @@ static enum xseg_result look(struct climb *c)
 static enum xseg_result rung_poll(struct climb *c)
 {
     bool others = others_hold_memory(c);
-    enum xseg_result e = record_fences(c, others);
-    if (!e)
-        e = look(c);
+    enum xseg_result e = XSEG_OK;
+    if (others || could_move(c)) {
+        e = record_fences(c, others);
+        if (!e)
+            e = look(c);
+    }
     if (!e && others) {
         e = record_context_fence(c); /* only if they still hold some */
         if (!e)
