@@ -42,6 +42,16 @@ static inline void xs_lock_acquire(struct xs_lock *lock)
     pthread_mutex_lock(&lock->mutex);
 }
 
+/* False: another thread has it. */
+static inline bool xs_lock_try(struct xs_lock *lock)
+{
+    if (pthread_mutex_trylock(&lock->mutex))
+        return false;
+    if (xs_debug)
+        xs_lock_check_acquire(lock);
+    return true;
+}
+
 static inline void xs_lock_release(struct xs_lock *lock)
 {
     if (xs_debug)

@@ -22,8 +22,11 @@ struct climb {
     bool no_address; /* not for the smallest segment that would do */
     bool capturing;  /* the stream: no event may be recorded or waited for */
     bool may_borrow;
-    void *report;   /* of the refusal */
-    char news[400]; /* to be logged once no lock is held */
+    bool queued;     /* another thread was on the ladder, and may have left something */
+    bool others;     /* as the climb began: other streams held memory */
+    bool could_move; /* and the own one something that could move */
+    void *report;    /* of the refusal */
+    char news[400];  /* to be logged once no lock is held */
     bool retried;
 };
 
@@ -61,17 +64,14 @@ static bool others_hold_memory(const struct climb *c)
 }
 
 /* Whether whole extents may lie in what the request's own stream has freed: they could move once it has passed. */
-static bool could_move(const struct climb *c)
+static bool could_move_locked(const struct climb *c)
 {
-    const struct xs_device *dev = c->dev;
     bool could = !c->expandable;
-    xs_lock_acquire(&c->dev->lock);
-    XS_LIST_FOR_EACH(link, &dev->pools) {
+    XS_LIST_FOR_EACH(link, &c->dev->pools) {
         const struct xs_heap *heap = &xs_pool_of_link(link)->expandable;
-        could |=
-            xs_bins_at_least(&heap->free[c->request->stream->index], dev->caps.granule, 0) != NULL;
+        could |= xs_bins_at_least(&heap->free[c->request->stream->index], c->dev->caps.granule,
+                                  0) != NULL;
     }
-    xs_lock_release(&c->dev->lock);
     return could;
 }
 
@@ -119,19 +119,18 @@ static enum xseg_result look(struct climb *c)
 
 static enum xseg_result rung_poll(struct climb *c)
 {
-    bool others = others_hold_memory(c);
     enum xseg_result e = XSEG_OK;
-    if (others || could_move(c)) {
-        e = record_fences(c, others);
+    if (c->others || c->could_move) {
+        e = record_fences(c, c->others);
         if (!e)
             e = look(c);
     }
-    if (!e && others) {
+    if (!e && c->others) {
         e = record_context_fence(c); /* only if they still hold some */
         if (!e)
             e = look(c);
     }
-    if (!e)
+    if (!e && (c->others || c->could_move || c->queued))
         search_again(c, &c->dev->stats.now.rung_poll);
     return e;
 }
@@ -424,7 +423,9 @@ enum xseg_result xs_ladder_climb(const struct xs_request *request, struct xs_blo
     struct xs_device *dev = request->dev;
     struct climb c = {.request = request, .dev = dev};
     struct xs_context_scope scope;
-    xs_lock_acquire(&dev->growth);
+    c.queued = !xs_lock_try(&dev->growth);
+    if (c.queued)
+        xs_lock_acquire(&dev->growth);
     enum xseg_result e = xs_context_enter(&dev->context, &scope);
     if (e)
         goto unlock;
@@ -436,6 +437,8 @@ enum xseg_result xs_ladder_climb(const struct xs_request *request, struct xs_blo
     xs_lock_acquire(&dev->lock);
     c.expandable = xs_alloc_is_expandable(dev);
     c.may_borrow = dev->policy.cross_stream_wait && !none;
+    c.others = others_hold_memory_locked(&c);
+    c.could_move = could_move_locked(&c);
     if (!xs_stream_is_trusted(request->stream))
         xs_streams_mark_capturing(&dev->streams, request->stream, c.capturing);
     xs_lock_release(&dev->lock);
