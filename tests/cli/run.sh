@@ -75,7 +75,7 @@ update_case() {
 run_case() {
     name=${1%.sh}
     mkdir "$scratch/cwd"
-    (cd "$scratch/cwd" && timeout 120 sh -u "$cases/$1") >"$scratch/stdout" 2>"$scratch/stderr" </dev/null
+    (cd "$scratch/cwd" && timeout 300 sh -u "$cases/$1") >"$scratch/stdout" 2>"$scratch/stderr" </dev/null
     status=$?
     rm -rf "$scratch/cwd"
     if [ $status -eq 77 ]; then

@@ -2,7 +2,7 @@
 # Installs into an empty folder, builds and runs a program from there, replays a trace with the installed
 # program, uninstalls, and fails if a file is left. Arguments: variables for make.
 cd "$(dirname "$0")/../.." || exit 2
-root=$(mktemp -d) || exit 2
+mkdir -p build && root=$(mktemp -d "$PWD/build/install.XXXXXX") || exit 2 # what lies there is run
 trap 'rm -rf "$root"' EXIT
 unset XSEG_SIM_LIBRARY MAKEFLAGS MFLAGS
 run() {

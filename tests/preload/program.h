@@ -186,7 +186,7 @@ static inline int run_case(const struct test_case *cases, size_t n, int argc, ch
 {
     for (size_t i = 0; i < n && argc == 2; i++) {
         if (strcmp(argv[1], cases[i].name) == 0) {
-            alarm(60); /* a call that never returns is a failure too */
+            alarm(300); /* a call that never returns is a failure too */
             cases[i].run();
             return 0;
         }

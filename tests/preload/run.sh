@@ -11,9 +11,9 @@ pattern=${2:-}
 here=$build/tests/preload
 preload=$build/libxseg_preload.so
 xseg=$build/xseg
-scratch=$(mktemp -d) || exit 2
+scratch=$(mktemp -d "$here/scratch.XXXXXX") || exit 2 # what lies there is preloaded and run
 trap 'rm -rf "$scratch"' EXIT
-export LD_LIBRARY_PATH="$build/sim" TEST_PLUGIN="$here/plugin.so" XSEG_LOG=0 XSEG_SIM_CAPACITY=1G
+export LC_ALL=C LD_LIBRARY_PATH="$build/sim" TEST_PLUGIN="$here/plugin.so" XSEG_LOG=0 XSEG_SIM_CAPACITY=1G
 unset XSEG_PRELOAD XSEG_REPORT XSEG_RECORD ALLOC_CONF PYTORCH_ALLOC_CONF PYTORCH_CUDA_ALLOC_CONF
 # The sanitizers' run-time has to come first.
 runtime=

@@ -65,7 +65,7 @@ static void try_to_allocate(void)
 static void be_child(unsigned way)
 {
     struct xseg_stats s = {.size = sizeof(s)};
-    alarm(30);
+    alarm(300);
     for (unsigned i = 0; i < XS_COUNT_OF(kept); i++)
         CHILD_CHECK(!kept[i].p || xseg_free(kept[i].p) == XSEG_OK);
     CHILD_CHECK(xseg_get_stats(0, &s) == XSEG_OK);

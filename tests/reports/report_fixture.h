@@ -45,6 +45,8 @@ static void run_report(void **state)
 {
     running = *state;
     const int status = run_forked(report_in_child);
+    if (status == 77) /* a case that this machine does not allow */
+        skip();
     if (status)
         fail_msg("%s: ended with status %d", running->name, status);
 }

@@ -201,7 +201,7 @@ static void r89(void)
 {
     pthread_t thread;
     _Atomic bool stop = false;
-    alarm(60);
+    alarm(300);
     xs_log_redirect(receive, NULL);
     xt_free(xt_alloc(XS_MIB)); /* the environment's string has a line too */
     XT_CHECK(lines > 0);
@@ -218,7 +218,7 @@ static void r89(void)
 static void r89_fallback(void)
 {
     const struct xs_fault none = {XS_CALL_mem_reserve, 1, 1000, 0, XS_CUDA_ERROR_OUT_OF_MEMORY, 0};
-    alarm(60);
+    alarm(300);
     xs_log_redirect(receive, NULL);
     XT_OK(xseg_configure("cache_blocks:100"));
     xs_fault_add(&none);
@@ -229,21 +229,6 @@ static void r89_fallback(void)
 }
 
 /* ---- R96: a slow driver call holds up nobody who needs no memory ------------------------------ */
-
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-/* Of 1000 pairs; instrumented builds are slower. */
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__) || XS_DEBUG
-#define R96_SECONDS 0.1
-#else
-#define R96_SECONDS 0.02
-#endif
-#define R96_BATCHES 9
 
 static _Atomic bool has_grown;
 
@@ -257,41 +242,21 @@ static void *grow_slowly(void *unused)
     return NULL;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* The median of some batches: this machine may have other things to do. */
-static double seconds_of_pairs(void)
-{
-    double taken[R96_BATCHES];
-    for (unsigned k = 0; k < R96_BATCHES; k++) {
-        const double start = seconds();
-        for (unsigned i = 0; i < 1000; i++)
-            xt_free(xt_alloc(XS_MIB));
-        taken[k] = seconds() - start;
-    }
-    qsort(taken, R96_BATCHES, sizeof(taken[0]), by_value);
-    return taken[R96_BATCHES / 2];
-}
-
+/* While the driver is slow, for two seconds, a thousand cached pairs are begun and ended. */
 static void r96_slow(enum xs_call call)
 {
     pthread_t thread;
-    const struct xs_fault slow = {call, 1, 5, 0, XS_CUDA_SUCCESS, 200000000};
+    const struct xs_fault slow = {call, 1, 1, 0, XS_CUDA_SUCCESS, 2000000000};
     void *cached = xt_alloc(XS_MIB), *pin = xt_alloc(512); /* so that its extent cannot move */
     xt_free(cached);
     xs_fault_add(&slow);
     XT_EQUAL(pthread_create(&thread, NULL, grow_slowly, NULL), 0);
     nanosleep(&(struct timespec){0, 50000000}, NULL);
-    const double taken = seconds_of_pairs();
-    XT_CHECK(!atomic_load(&has_grown)); /* so it was beside the growth */
+    for (unsigned i = 0; i < 1000; i++)
+        xt_free(xt_alloc(XS_MIB));
+    XT_CHECK(!atomic_load(&has_grown));
     pthread_join(thread, NULL);
     xs_fault_clear();
-    if (taken > R96_SECONDS)
-        XT_FAIL("1000 cached pairs took %.3f s", taken);
     xt_check();
     xt_free(pin);
 }

@@ -29,6 +29,8 @@ static bool look(void)
 
 static void page_follows(void)
 {
+    if (access("/dev/shm", W_OK))
+        exit(77);
     XT_CHECK(!look());
     void *p = xt_alloc(30 * XS_MIB);
     XT_CHECK(look());

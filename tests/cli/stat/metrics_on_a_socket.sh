@@ -1,12 +1,12 @@
+[ -w /dev/shm ] || exit 77 # where the page lies
+. "$DATA/wait.sh"
 command -v python3 >/dev/null || exit 77
 XSEG_SIM_DATA=0 xseg replay --driver sim --passes 1000 "$DATA/../../../bench/traces/llama_varlen.trace.gz" >out 2>&1 &
 pid=$!
 xseg metrics --socket here.sock &
 server=$!
-for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-    [ -S here.sock ] && xseg stat $pid >/dev/null 2>&1 && break
-    sleep 0.1
-done
+wait_for test -S here.sock
+wait_for xseg stat $pid
 stat -c %a here.sock
 python3 -c "
 import socket

@@ -1,0 +1,5 @@
+# wait_for COMMAND...: until it succeeds; a minute at most
+wait_for() {
+    tries=0
+    until "$@" >/dev/null 2>&1 || [ $((tries += 1)) -gt 600 ]; do sleep 0.1; done
+}
