@@ -173,8 +173,9 @@ ROUTES_ALL     := $(ROUTES_linked) $(ROUTES_alone) $(ROUTES_static) $(ROUTES_sha
 route_file      = $(PRE)/route_$(basename $(1))
 PRE_CUDART     := $(PRE)/libcudart.so.13
 PRE_PROGRAMS   := $(patsubst %.c,$B/%,$(sort $(filter-out %/route.c,$(call with_main,$(wildcard tests/preload/*.c)))))
-PRE_NEEDS      := $(foreach r,$(ROUTES_ALL),$(call route_file,$r)) $(PRE)/plugin.so $(PRE)/counter.so \
-                  $(PRE)/stub/libcuda.so.1 $(PRE_PROGRAMS)
+PRE_PLUGINS    := $(addprefix $(PRE)/,counter.so injection.so)
+PRE_NEEDS      := $(foreach r,$(ROUTES_ALL),$(call route_file,$r)) $(PRE)/plugin.so $(PRE_PLUGINS) \
+                  $(PRE)/stub/libcuda.so.1 $(PRE_PROGRAMS) $B/tests/unit/fake/constructed.so
 PRE_COMPILE     = $(CC) $(XS_CPPFLAGS) $(XS_CFLAGS) -fvisibility=default -MMD -MP -o $@
 PRE_LINK        = $(XS_LDFLAGS) -ldl
 $(PRE_CUDART): tests/preload/fake_cudart.c $B/flags
@@ -184,7 +185,7 @@ $(PRE_CUDART): tests/preload/fake_cudart.c $B/flags
 $(PRE)/plugin.so: tests/preload/plugin.c $(PRE_CUDART)
 	$(call say,LD)
 	$(Q)$(PRE_COMPILE) -shared $< $(PRE_CUDART) '-Wl,-rpath,$$ORIGIN' $(PRE_LINK)
-$(PRE)/counter.so: tests/preload/counter.c $B/flags
+$(PRE_PLUGINS): $B/%.so: %.c $B/flags
 	@mkdir -p $(@D)
 	$(call say,LD)
 	$(Q)$(PRE_COMPILE) -shared $< $(PRE_LINK)

@@ -90,6 +90,14 @@ static void watch_forks(void)
     pthread_atfork(NULL, NULL, after_fork_in_child);
 }
 
+/* No lock of ours is held while the driver is loaded (driver/driver.c). What it fails with is told once it is
+ * wanted. */
+static void load_driver_unlocked(void)
+{
+    if (!xs_driver_is_loaded() && xs_driver_load(NULL))
+        xs_error_clear();
+}
+
 /* What reading the policy had to say goes to the report: it is logged once no lock is held. */
 static enum xseg_result start_locked(struct xs_conf_report *report)
 {
@@ -143,6 +151,7 @@ static enum xseg_result open_device(int ordinal)
         return forked();
     struct xs_conf_report report;
     memset(&report, 0, sizeof(report));
+    load_driver_unlocked();
     xs_lock_acquire(&runtime.lock);
     bool was_open = ordinal >= 0 && xs_runtime_open_device(ordinal);
     enum xseg_result e = open_device_locked(&ordinal, &report);
@@ -159,6 +168,7 @@ enum xseg_result xs_runtime_start(void)
         return forked();
     struct xs_conf_report report;
     memset(&report, 0, sizeof(report));
+    load_driver_unlocked();
     xs_lock_acquire(&runtime.lock);
     enum xseg_result e = start_locked(&report);
     xs_lock_release(&runtime.lock);
@@ -235,6 +245,7 @@ enum xseg_result xs_runtime_configure(const char *conf)
     struct xs_conf_report start, report;
     memset(&start, 0, sizeof(start));
     memset(&report, 0, sizeof(report));
+    load_driver_unlocked();
     xs_lock_acquire(&runtime.lock);
     enum xseg_result e = start_locked(&start);
     if (!e)
@@ -247,12 +258,7 @@ enum xseg_result xs_runtime_configure(const char *conf)
 
 enum xseg_result xs_runtime_use_driver(const char *path)
 {
-    if (xs_runtime_is_over())
-        return forked();
-    xs_lock_acquire(&runtime.lock);
-    enum xseg_result e = xs_driver_load(path);
-    xs_lock_release(&runtime.lock);
-    return e;
+    return xs_runtime_is_over() ? forked() : xs_driver_load(path);
 }
 
 /* ---- the end -------------------------------------------------------------------------------- */

@@ -35,7 +35,7 @@ static const struct {
 #undef X
 };
 
-/* Set by xs_driver_load() under the lock and published by `loaded`; constant afterwards. */
+/* Set under the lock and published by `loaded`; constant afterwards. */
 static struct {
     struct entry entry[XS_CALL_COUNT];
     struct xs_lock lock;
@@ -51,64 +51,93 @@ static struct {
 
 #define FUNCTION(name) ((fn_##name *)driver.entry[XS_CALL_##name].address)
 
-static enum xseg_result find_entries(void *library, const char *path, void *found[XS_CALL_COUNT],
-                                     bool *has_vmm)
+/* What a library has, before it is used. */
+struct found {
+    void *library;
+    void *address[XS_CALL_COUNT];
+    bool has_vmm;
+    double tick_ns;
+    void *error_name;
+    void *sim_cost_ns;
+};
+
+static enum xseg_result fill_table(struct found *found, const char *path)
 {
-    *has_vmm = true;
+    found->has_vmm = true;
     for (size_t i = 0; i < XS_COUNT_OF(rows); i++) {
-        found[i] = dlsym(library, rows[i].symbol);
-        if (found[i])
+        found->address[i] = dlsym(found->library, rows[i].symbol);
+        if (found->address[i])
             continue;
         if (rows[i].need == CORE)
             return xs_fail(XSEG_ERROR_NO_DRIVER, "%s has no entry %s", path, rows[i].symbol);
         if (rows[i].need == VMM)
-            *has_vmm = false;
+            found->has_vmm = false;
     }
+    found->error_name = dlsym(found->library, "cuGetErrorName");
+    found->sim_cost_ns = dlsym(found->library, "xs_sim_cost_ns");
     return XSEG_OK;
 }
 
-static enum xseg_result load_locked(const char *path)
+static enum xseg_result initialize(struct found *found, const char *path)
 {
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-        return xs_fail(XSEG_ERROR_NO_DRIVER, "the CUDA driver cannot be loaded: %s", dlerror());
-    void *found[XS_CALL_COUNT];
-    bool has_vmm;
-    enum xseg_result e = find_entries(library, path, found, &has_vmm);
-    if (e)
-        goto close;
     struct xs_clock_mark before = xs_clock_mark();
-    xs_cu_result code = ((fn_init *)found[XS_CALL_init])(0);
-    if (code) {
-        e = xs_fail(code == XS_CUDA_ERROR_NO_DEVICE ? XSEG_ERROR_NO_DEVICE : XSEG_ERROR_NO_DRIVER,
-                    "%s: cuInit(0) returned %d", path, code);
-        goto close;
-    }
-    for (size_t i = 0; i < XS_CALL_COUNT; i++)
-        driver.entry[i].address = found[i];
-    driver.has_vmm = has_vmm;
-    driver.tick_ns = xs_clock_tick_ns(before);
-    *(void **)&driver.error_name = dlsym(library, "cuGetErrorName");
-    *(void **)&driver.sim_cost_ns = dlsym(library, "xs_sim_cost_ns");
-    snprintf(driver.path, sizeof(driver.path), "%s", path);
-    atomic_store_explicit(&driver.loaded, true, memory_order_release);
-    return XSEG_OK;
-close:
-    dlclose(library);
+    xs_cu_result code = ((fn_init *)found->address[XS_CALL_init])(0);
+    found->tick_ns = xs_clock_tick_ns(before);
+    if (!code)
+        return XSEG_OK;
+    return xs_fail(code == XS_CUDA_ERROR_NO_DEVICE ? XSEG_ERROR_NO_DEVICE : XSEG_ERROR_NO_DRIVER,
+                   "%s: cuInit(0) returned %d", path, code);
+}
+
+/* Takes the loader's lock, which a thread may hold that comes here from the constructor of a library: so no lock of
+ * ours is held. */
+static enum xseg_result find(struct found *found, const char *path)
+{
+    found->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!found->library)
+        return xs_fail(XSEG_ERROR_NO_DRIVER, "the CUDA driver cannot be loaded: %s", dlerror());
+    enum xseg_result e = fill_table(found, path);
+    if (!e)
+        e = initialize(found, path);
+    if (e)
+        dlclose(found->library);
     return e;
+}
+
+/* False: another thread was first. */
+static bool publish(const struct found *found, const char *path)
+{
+    xs_lock_acquire(&driver.lock);
+    bool first = !xs_driver_is_loaded();
+    if (first) {
+        for (size_t i = 0; i < XS_CALL_COUNT; i++)
+            driver.entry[i].address = found->address[i];
+        driver.has_vmm = found->has_vmm;
+        driver.tick_ns = found->tick_ns;
+        *(void **)&driver.error_name = found->error_name;
+        *(void **)&driver.sim_cost_ns = found->sim_cost_ns;
+        snprintf(driver.path, sizeof(driver.path), "%s", path);
+        atomic_store_explicit(&driver.loaded, true, memory_order_release);
+    }
+    xs_lock_release(&driver.lock);
+    return first;
 }
 
 enum xseg_result xs_driver_load(const char *path)
 {
-    xs_lock_acquire(&driver.lock);
-    enum xseg_result e = XSEG_OK;
-    if (!xs_driver_is_loaded())
-        e = load_locked(path ? path : XS_DRIVER_DEFAULT_LIBRARY);
-    else if (path && strcmp(path, driver.path) != 0)
-        e = xs_fail(XSEG_ERROR_INVALID_VALUE, "driver %s is already loaded, so %s cannot be",
-                    driver.path, path);
-    xs_lock_release(&driver.lock);
-    return e;
+    struct found found;
+    const char *file = path ? path : XS_DRIVER_DEFAULT_LIBRARY;
+    if (!xs_driver_is_loaded()) {
+        enum xseg_result e = find(&found, file);
+        if (e)
+            return e;
+        if (!publish(&found, file))
+            dlclose(found.library);
+    }
+    if (path && strcmp(path, driver.path) != 0)
+        return xs_fail(XSEG_ERROR_INVALID_VALUE, "driver %s is already loaded, so %s cannot be",
+                       driver.path, path);
+    return XSEG_OK;
 }
 
 bool xs_driver_is_loaded(void)

@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <link.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,13 +15,14 @@
 /* Any address of ours, and the name by which copies of this library find each other. */
 XS_EXPORT const char xs_preload_copy = 1;
 
+enum state { UNKNOWN, OPEN, SHUT };
+
 static struct {
-    pthread_once_t once;
-    bool open;
+    _Atomic int state;
     _Atomic(xs_dlsym_fn) dlsym;
     _Atomic(xs_dlsym_fn) next;
     _Atomic(void *) driver; /* handle of libcuda */
-} door = {.once = PTHREAD_ONCE_INIT};
+} door;
 
 /* ---- the C library's dlsym ------------------------------------------------------------------ */
 
@@ -63,18 +63,25 @@ xs_dlsym_fn xs_door_next_dlsym(void)
 
 /* ---- on or off ------------------------------------------------------------------------------ */
 
-static void open_door(void)
+static enum state look(void)
 {
     const char *text = getenv("XSEG_PRELOAD");
     xs_dlsym_fn find = xs_door_dlsym();
     bool first = find && find(RTLD_DEFAULT, "xs_preload_copy") == (const void *)&xs_preload_copy;
-    door.open = first && !(text && strcmp(text, "0") == 0);
+    return first && !(text && strcmp(text, "0") == 0) ? OPEN : SHUT;
 }
 
+/* Two threads may look at once, and the first answer counts. Neither may wait for the other: one that looks waits for
+ * the loader's lock, and one that holds that, in the constructor of a library, may come here. */
 bool xs_door_is_open(void)
 {
-    pthread_once(&door.once, open_door);
-    return door.open;
+    int state = atomic_load_explicit(&door.state, memory_order_acquire);
+    if (xs_unlikely(state == UNKNOWN)) {
+        int seen = look();
+        if (atomic_compare_exchange_strong(&door.state, &state, seen))
+            state = seen;
+    }
+    return state == OPEN;
 }
 
 /* ---- files ---------------------------------------------------------------------------------- */

@@ -13,7 +13,7 @@ preload=$build/libxseg_preload.so
 xseg=$build/xseg
 scratch=$(mktemp -d "$here/scratch.XXXXXX") || exit 2 # what lies there is preloaded and run
 trap 'rm -rf "$scratch"' EXIT
-export LC_ALL=C LD_LIBRARY_PATH="$build/sim" TEST_PLUGIN="$here/plugin.so" XSEG_LOG=0 XSEG_SIM_CAPACITY=1G
+export LC_ALL=C LD_LIBRARY_PATH="$build/sim" TEST_PLUGIN="$here/plugin.so" TEST_CONSTRUCTED="$build/tests/unit/fake/constructed.so" XSEG_LOG=0 XSEG_SIM_CAPACITY=1G
 unset XSEG_PRELOAD XSEG_REPORT XSEG_RECORD ALLOC_CONF PYTORCH_ALLOC_CONF PYTORCH_CUDA_ALLOC_CONF
 # The sanitizers' run-time has to come first.
 runtime=
@@ -90,14 +90,43 @@ linked_with_xseg() {
 }
 plain_case linked_with_xseg linked_with_xseg
 # A driver whose functions look for themselves in another file.
+on_stub() { env LD_LIBRARY_PATH="$here/stub" TEST_REAL_DRIVER="$build/sim/libcuda.so.1" LD_PRELOAD="$runtime$preload" "$@"; }
 over_a_stub() {
   for program in route_dlsym route_static route_shared route_linked route_proc; do
-    LD_LIBRARY_PATH="$here/stub" TEST_REAL_DRIVER="$build/sim/libcuda.so.1" LD_PRELOAD="$runtime$preload" "$here/$program" || return
+    on_stub "$here/$program" || return
   done
 }
 plain_case over_a_stub over_a_stub
 test_case copied_and_renamed copied_and_renamed
 test_case beside_another_interposer beside_another_interposer
+
+# ---- other tools (R76) and other C libraries (R77) ------------------------------------------------------
+# One that the driver loads, which works the same with the preload off.
+beside_a_tool() {
+  for program in route_dlsym route_linked route_proc; do
+    on_stub CUDA_INJECTION64_PATH="$here/injection.so" "$@" "$here/$program" 2>"$scratch/err" &&
+      grep -q '^the tool saw version [1-9]' "$scratch/err" || return
+  done
+}
+# Stopped at calls into the preload.
+under_a_debugger() {
+  gdb -q -batch -nx -ex 'set confirm off' -ex 'set breakpoint pending on' -ex "set environment LD_PRELOAD $preload" \
+    -ex 'break cuMemAlloc_v2' -ex run -ex continue -ex continue -ex 'delete' -ex continue "$here/route_dlsym" >"$scratch/gdb" 2>&1
+  grep -q 'exited normally' "$scratch/gdb" && grep -q 'Breakpoint 1.*cuMemAlloc_v2' "$scratch/gdb" || { cat "$scratch/gdb" && return 1; }
+}
+under_memcheck() {
+  for program in route_dlsym route_static; do
+    LD_PRELOAD="$preload" valgrind -q --error-exitcode=9 "$here/$program" || return
+  done
+}
+only_public_symbols() {
+  ! nm -D --undefined-only "$preload" | grep GLIBC_PRIVATE && ldd -r "$preload" >"$scratch/ldd" && ! grep -E 'undefined symbol|not found' "$scratch/ldd"
+}
+plain_case beside_a_tool beside_a_tool
+plain_case beside_a_tool-switched_off beside_a_tool XSEG_PRELOAD=0 TEST_EXPECT_NATIVE=1
+if command -v gdb >/dev/null; then plain_case under_a_debugger under_a_debugger; fi
+if command -v valgrind >/dev/null; then plain_case under_memcheck under_memcheck; fi
+plain_case only_public_symbols only_public_symbols
 
 # ---- programs without CUDA ----------------------------------------------------------------------------
 quiet() { under "$@" >"$scratch/out1" 2>"$scratch/err1" && [ ! -s "$scratch/err1" ]; }
@@ -134,7 +163,7 @@ settings_of() {
   *) echo TEST=1 ;;
   esac
 }
-for name in order memory lifetime ipc fault; do
+for name in order memory lifetime loading ipc fault; do
   for case in $("$here/case_$name"); do
     test_case "$name-$case" env "$(settings_of "$case")" LD_PRELOAD="$runtime$preload" "$here/case_$name" "$case"
   done

@@ -1,11 +1,13 @@
 /*
  * A libcuda.so.1 that has nothing itself, as on WSL: every function asks the real one's handle for the function of
- * the same name, by dlsym, at its first call. What it asks must be answered with the real one's own.
+ * the same name, by dlsym, at its first call. What it asks must be answered with the real one's own. And like the real
+ * one it loads the tool that CUDA_INJECTION64_PATH names.
  */
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim/sim_abi.h"
 #include "sim/sim_control.h"
@@ -21,10 +23,27 @@ static void check_own(void)
         abort();
 }
 
+/* What cuInit does first. */
+static void load_tool(void)
+{
+    const char *path = getenv("CUDA_INJECTION64_PATH");
+    int (*initialize)(void);
+    void *tool = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (path && !tool)
+        abort();
+    if (!tool)
+        return;
+    *(void **)&initialize = dlsym(tool, "InitializeInjection");
+    if (!initialize())
+        abort();
+}
+
 static void *real(const char *symbol)
 {
     static void *library;
     check_own();
+    if (strcmp(symbol, "cuInit") == 0)
+        load_tool();
     if (!library)
         library = dlopen(getenv("TEST_REAL_DRIVER"), RTLD_NOW | RTLD_LOCAL);
     void *found = library ? dlsym(library, symbol) : NULL;
