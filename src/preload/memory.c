@@ -1,4 +1,5 @@
 /* cuMemAlloc and its relatives. What is odd about a call is the driver's to judge: it gets it as it is. */
+#include "base/log.h"
 #include "core/inside.h"
 #include "core/runtime.h"
 #include "preload/door.h"
@@ -16,6 +17,16 @@ static struct xs_here *enter(void)
     return xs_door_is_open() && !xs_here_enter(&here) && here->dev ? here : NULL;
 }
 
+/* Who has left memory to the driver gets its answers; this one, which ends the capture, is explained once. */
+static void explain(xs_cu_result code)
+{
+    static _Atomic bool is_said;
+    if (code == XS_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED && xs_door_is_open() &&
+        !atomic_exchange(&is_said, true))
+        xs_log("the driver refuses cudaMalloc while a stream captures; memory that xseg serves "
+               "can be had then");
+}
+
 static xs_cu_result alloc_native(xs_cu_ptr *va, size_t bytes)
 {
     xs_cu_result code = xs_native_cuMemAlloc_v2(va, bytes);
@@ -23,6 +34,7 @@ static xs_cu_result alloc_native(xs_cu_ptr *va, size_t bytes)
         code = xs_native_cuMemAlloc_v2(va, bytes);
     if (!code)
         xs_report_note_native(bytes);
+    explain(code);
     return code;
 }
 

@@ -2,6 +2,12 @@
  * pipe what to open. */
 #include "program.h"
 
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 struct handle {
@@ -325,6 +331,70 @@ static void odd_handles(void)
     CHECK(ipc.close(0) != 0);
 }
 
+/* R53: what the usual filter of containers forbids, and Yama: nothing of it is needed. */
+static void forbid_tracing(void)
+{
+    struct sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ptrace, 5, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 4, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_kcmp, 3, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 434 /* pidfd_open */, 2, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 438 /* pidfd_getfd */, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+    };
+    const struct sock_fprog program = {sizeof(rules) / sizeof(*rules), rules};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0))
+        exit(SKIPPED);
+    EQUAL(syscall(434, getpid(), 0), -1);
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
+static void no_right_to_trace_is_needed(void)
+{
+#if defined(__SANITIZE_ADDRESS__)
+    exit(SKIPPED); /* its search for leaks traces */
+#endif
+    forbid_tracing(); /* the other process inherits it */
+    both_ways();
+}
+
+/* ---- a process without xseg -------------------------------------------------------------------- */
+
+/* What a process that is not under xseg sees: the driver's own word for a handle that it does not know. */
+static int peer_without_xseg(int from)
+{
+    struct handle handle;
+    xs_cu_ptr p = 0;
+    start_ipc();
+    CHECK(!is_preloaded());
+    EQUAL(read(from, &handle, sizeof(handle)), sizeof(handle));
+    CHECK(ipc.open(&p, handle, 1) != 0);
+    EQUAL(p, 0);
+    return 0;
+}
+
+static void becomes_one_without_xseg(void)
+{
+    char from[16];
+    snprintf(from, sizeof(from), "%d", to_other[0]);
+    unsetenv("LD_PRELOAD");
+    setenv("TEST_PEER_READS", from, 1);
+    execl("/proc/self/exe", "case_ipc", (char *)NULL);
+    exit(1);
+}
+
+static void a_process_without_xseg_is_told(void)
+{
+    fork_other(becomes_one_without_xseg);
+    struct handle handle = export_of(get(MIB));
+    tell(&handle, sizeof(handle));
+    join_other();
+    no_violations();
+}
+
 /* R57: of memory that is not ours, the driver's own answer, untouched. */
 static void foreign_memory_is_the_drivers(void)
 {
@@ -359,10 +429,15 @@ int main(int argc, char **argv)
         X(memory_of_a_reset_device_cannot_be_opened),
         X(a_process_that_is_gone_shares_nothing),
         X(other_users_are_refused),
+        X(no_right_to_trace_is_needed),
+        X(a_process_without_xseg_is_told),
         X(odd_handles),
         X(foreign_memory_is_the_drivers),
         X(memory_that_cannot_be_shared),
 #undef X
     };
+    const char *peer_reads = getenv("TEST_PEER_READS");
+    if (peer_reads)
+        return peer_without_xseg(atoi(peer_reads));
     return run_case(cases, sizeof(cases) / sizeof(*cases), argc, argv);
 }

@@ -2,6 +2,7 @@
 #include "program.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <sys/wait.h>
 
 #include "fake_cudart.h"
@@ -177,6 +178,29 @@ static void leave_by_underscore_exit(void)
     _exit(0);
 }
 
+/* R81: a library that was loaded late ends after the program's own handlers. */
+static void a_late_library_frees_as_it_ends(void)
+{
+    char address[32];
+    void (*run)(void) = free_kept;
+    start();
+    kept = get(MIB);
+    snprintf(address, sizeof(address), "%p", *(void **)&run);
+    setenv("TEST_IN_DESTRUCTOR", address, 1);
+    CHECK(dlopen(getenv("TEST_CONSTRUCTED"), RTLD_NOW) != NULL);
+    exit(0);
+}
+
+static void abort_is_abort(void)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        begin_to_exit();
+        abort();
+    }
+    EQUAL(end_of_child(pid), 128 + SIGABRT);
+}
+
 static void *outlive_main(void *context)
 {
     CU(cu.set_current(context));
@@ -226,6 +250,8 @@ int main(int argc, char **argv)
         X(exit_with_frees),
         X(quick_exit_with_frees),
         X(leave_by_underscore_exit),
+        X(a_late_library_frees_as_it_ends),
+        X(abort_is_abort),
         X(main_thread_ends_first),
         X(threads_leave_nothing_behind),
 #undef X

@@ -147,6 +147,74 @@ static void host_memory_is_the_drivers(void)
     EQUAL(stats().allocations.current, 0);
 }
 
+/* ---- R79: libraries that bring their own ------------------------------------------------------- */
+
+static int (*plugin_malloc)(void **ptr, size_t bytes);
+static int (*plugin_free)(void *ptr);
+
+static void find_plugin(void *plugin)
+{
+    if (!plugin)
+        FAIL("%s", dlerror());
+    *(void **)&plugin_malloc = dlsym(plugin, "plugin_malloc");
+    *(void **)&plugin_free = dlsym(plugin, "plugin_free");
+}
+
+/* In a namespace of its own the program has another driver, which is the plug-in's business alone. */
+static void another_namespace_has_the_drivers_memory(void)
+{
+    void *p;
+#if defined(__SANITIZE_ADDRESS__)
+    exit(77); /* there can be but one of its run-time */
+#endif
+    context = start();
+    allocate();
+    find_plugin(dlmopen(LM_ID_NEWLM, getenv("TEST_PLUGIN"), RTLD_NOW));
+    EQUAL(plugin_malloc(&p, MIB), 0);
+    EQUAL(plugin_free(p), 0);
+    EQUAL(stats().allocations.allocated, 1);
+    no_violations();
+}
+
+/* A plug-in that finds the driver's own functions cannot free what was served: it is refused, and nothing is harmed. */
+static void served_memory_is_not_freed_behind_our_back(void)
+{
+#if defined(__SANITIZE_ADDRESS__)
+    exit(77); /* it does not take RTLD_DEEPBIND */
+#endif
+    unsigned char got = 0;
+    void *own;
+    context = start();
+    find_plugin(dlopen(getenv("TEST_PLUGIN"), RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND));
+    xs_cu_ptr p = get(MIB);
+    CU(cu.set_bytes(p, 9, MIB, NULL));
+    EQUAL(plugin_malloc(&own, MIB), 0);
+    EQUAL(stats().allocations.allocated, 1);
+    CHECK(plugin_free((void *)(uintptr_t)p) != 0);
+    sim.clear_violations();
+    CU(cu.to_host(&got, p + MIB - 1, 1));
+    EQUAL(got, 9);
+    CU(cu.release_memory((uintptr_t)own)); /* the other way round it works */
+    CU(cu.release_memory(p));
+    EQUAL(stats().allocations.current, 0);
+    no_violations();
+}
+
+/* ---- R76: the switch --------------------------------------------------------------------------- */
+
+static void the_switch_is_read_at_the_first_call(void)
+{
+    setenv("XSEG_PRELOAD", "0", 1); /* after the preload was loaded */
+    context = start();
+    CU(cu.release_memory(get(MIB)));
+    setenv("XSEG_PRELOAD", "1", 1);
+    CU(cu.release_memory(get(MIB)));
+    EQUAL(sim.calls("cuMemAlloc_v2"), 2);
+    struct xseg_stats s = {.size = sizeof(s)};
+    CHECK(get_stats(0, &s) != XSEG_OK || s.allocations.allocated == 0);
+    no_violations();
+}
+
 int main(int argc, char **argv)
 {
     static const struct test_case cases[] = {
@@ -155,6 +223,9 @@ int main(int argc, char **argv)
         X(two_threads_begin_at_once),
         X(two_threads_look_up_at_once),
         X(host_memory_is_the_drivers),
+        X(another_namespace_has_the_drivers_memory),
+        X(served_memory_is_not_freed_behind_our_back),
+        X(the_switch_is_read_at_the_first_call),
 #undef X
     };
     return run_case(cases, sizeof(cases) / sizeof(*cases), argc, argv);

@@ -19,6 +19,7 @@ static void others_get_what_is_cached(void)
 {
     xs_cu_ptr va;
     xs_cu_mem mem;
+    xs_cu_context second;
     const struct xs_cu_alloc_prop prop = {.type = XS_CU_ALLOCATION_PINNED,
                                           .location = {XS_CU_LOCATION_DEVICE, 0}};
     start();
@@ -28,6 +29,11 @@ static void others_get_what_is_cached(void)
     fill_the_cache(900 * MIB);
     CU(cu.mem_create(&mem, 512 * MIB, &prop, 0));
     CU(cu.mem_release(mem));
+    fill_the_cache(900 * MIB);
+    CU(cu.ctx_create(&second, 0, 0)); /* whose memory is the driver's */
+    CU(cu.release_memory(get(512 * MIB)));
+    EQUAL(sim.calls("cuMemAlloc_v2"), 2);
+    CU(cu.ctx_destroy(second));
     no_violations();
 }
 
@@ -157,6 +163,64 @@ static void a_second_context_is_the_drivers(void)
     no_violations();
 }
 
+/* R73, R74: what was freed twice, or was nobody's, is not counted. */
+static void odd_frees_are_not_counted(void)
+{
+    start();
+    get(MIB);
+    for (int i = 0; i < 100; i++) {
+        xs_cu_ptr p = get(4096);
+        CHECK(cu.release_memory(p + 512) != 0);
+        CHECK(cu.free_async(p + 512, NULL) != 0);
+        CU(cu.release_memory(p));
+        CHECK(cu.release_memory(p) != 0);
+        CHECK(cu.free_async(p, NULL) != 0);
+        CHECK(cu.release_memory(0x5000) != 0);
+        EQUAL(stats().allocations.current, 1);
+        EQUAL(stats().allocated_bytes.current, MIB);
+    }
+    CU(cu.reset(0));
+    xs_cu_ptr q = get(MIB);
+    EQUAL(stats().allocations.current, 1);
+    CU(cu.release_memory(q));
+    EQUAL(stats().allocations.current, 0);
+}
+
+/* R73: each allocator of the driver with a free that suits it, again and again. */
+static void ten_thousand_loops_leave_nothing(void)
+{
+    xs_cu_ptr p;
+    void *pool, *host;
+    size_t pitch;
+    struct xs_sim_live before, after;
+    start();
+    CU(cu.default_pool(&pool, 0));
+    CU(cu.release_memory(get(MIB)));
+    sim.live(&before);
+    for (int i = 0; i < 10000; i++) {
+        CU(cu.alloc(&p, 8192));
+        CU(i % 2 ? cu.release_memory(p) : cu.free_async(p, NULL));
+        CU(cu.alloc_async(&p, 8192, NULL));
+        CU(i % 2 ? cu.release_memory(p) : cu.free_async(p, NULL));
+        CU(cu.pool_alloc(&p, 8192, pool, NULL));
+        CU(cu.free_async(p, NULL));
+        CU(cu.pitch(&p, &pitch, 100, 10, 4));
+        CU(cu.release_memory(p));
+        CU(cu.managed(&p, 8192, 1));
+        CU(cu.release_memory(p));
+        CU(cu.host_alloc(&host, 8192, 0));
+        CU(cu.host_free(host));
+    }
+    sim.live(&after);
+    EQUAL(stats().allocations.current, 0);
+    EQUAL(stats().allocations.allocated, 40001);
+    EQUAL(stats().reserved_bytes.peak, 2 * MIB);
+    EQUAL(before.allocs, after.allocs);
+    EQUAL(before.used_bytes, after.used_bytes);
+    EQUAL(before.host_ranges, after.host_ranges);
+    no_violations();
+}
+
 static void pools(void)
 {
     void *pool;
@@ -194,6 +258,20 @@ static void captures_stay_valid(void)
         CU(cu.release_memory(p));
     }
     no_violations();
+}
+
+/* R47, backend:cudaMalloc: what the driver says without us, and a line that says why. */
+static void a_capture_without_a_cache_is_as_natively(void)
+{
+    start();
+    xs_cu_stream s;
+    xs_cu_ptr p;
+    xs_cu_graph graph;
+    CU(cu.stream_create(&s, XS_CU_STREAM_NON_BLOCKING));
+    CU(cu.begin_capture(s, XS_CU_CAPTURE_MODE_GLOBAL));
+    EQUAL(cu.alloc(&p, MIB), XS_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    EQUAL(cu.end_capture(s, &graph), XS_CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    CU(cu.release_memory(get(MIB)));
 }
 
 static void a_capturing_stream_asks_the_driver(void)
@@ -282,8 +360,11 @@ int main(int argc, char **argv)
         X(a_range_is_the_block),
         X(some_sizes_are_the_drivers),
         X(a_second_context_is_the_drivers),
+        X(odd_frees_are_not_counted),
+        X(ten_thousand_loops_leave_nothing),
         X(pools),
         X(captures_stay_valid),
+        X(a_capture_without_a_cache_is_as_natively),
         X(a_capturing_stream_asks_the_driver),
         X(an_abandoned_capture_is_over),
         X(peers_reach_memory_of_before_and_after),

@@ -4,6 +4,8 @@
  */
 #include "program.h"
 
+#include <pthread.h>
+
 #include "fake_cudart.h"
 
 #define SHOW(call) printf("%-64s %d\n", #call, (int)(call))
@@ -145,6 +147,30 @@ static void runtime(void)
     SHOW(n <= m);
 }
 
+/* R72: a thread that no context is current in. */
+static void *ask_without_a_context(void *unused)
+{
+    size_t pitch;
+    SHOW(cu.alloc(&other, 4096));
+    SHOW(cu.pitch(&other, &pitch, 100, 10, 4));
+    SHOW(cu.alloc_async(&other, 4096, NULL));
+    SHOW(cu.managed(&other, 4096, 1));
+    SHOW(cu.info(&n, &m));
+    SHOW(cu.release_memory(va));
+    SHOW(cu.free_async(va, NULL));
+    SHOW(cu.release_memory(0));
+    return unused;
+}
+
+static void without_a_context(void)
+{
+    pthread_t thread;
+    CU(cu.alloc(&va, 4096));
+    CHECK(!pthread_create(&thread, NULL, ask_without_a_context, NULL));
+    pthread_join(thread, NULL);
+    SHOW(cu.release_memory(va));
+}
+
 static void second_device(void)
 {
     xs_cu_context first, second;
@@ -179,6 +205,7 @@ int main(void)
     pitches();
     pointers();
     pairs();
+    without_a_context();
     runtime();
     second_device();
     return 0;

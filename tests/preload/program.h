@@ -64,6 +64,8 @@
       (xs_cu_ptr * va, size_t * pitch, size_t width, size_t height, unsigned element))             \
     X(managed, "cuMemAllocManaged", "cuMemAllocManaged",                                           \
       (xs_cu_ptr * va, size_t bytes, unsigned flags))                                              \
+    X(host_alloc, "cuMemHostAlloc", "cuMemHostAlloc", (void **p, size_t bytes, unsigned flags))    \
+    X(host_free, "cuMemFreeHost", "cuMemFreeHost", (void *p))                                      \
     X(info, "cuMemGetInfo_v2", "cuMemGetInfo", (size_t * free_bytes, size_t * total_bytes))        \
     X(range, "cuMemGetAddressRange_v2", "cuMemGetAddressRange",                                    \
       (xs_cu_ptr * base, size_t * bytes, xs_cu_ptr va))                                            \

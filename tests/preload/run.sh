@@ -159,6 +159,7 @@ settings_of() {
   some_sizes_are_the_drivers) echo ALLOC_CONF=native_from:32M,native_to:64M ;;
   many_pieces) echo ALLOC_CONF=extent_max:2M ;;
   memory_that_cannot_be_shared) echo ALLOC_CONF=handle_type:none ;;
+  a_capture_without_a_cache*) echo ALLOC_CONF=backend:cudaMalloc ;;
   peers_*) echo XSEG_SIM_DEVICES=2 ;;
   *) echo TEST=1 ;;
   esac
@@ -168,6 +169,12 @@ for name in order memory lifetime loading ipc fault; do
     test_case "$name-$case" env "$(settings_of "$case")" LD_PRELOAD="$runtime$preload" "$here/case_$name" "$case"
   done
 done
+
+explains_a_capture() {
+  XSEG_LOG=1 ALLOC_CONF=backend:cudaMalloc under "$here/case_memory" a_capture_without_a_cache_is_as_natively 2>"$scratch/err"
+  [ "$(grep -c 'refuses cudaMalloc while a stream captures' "$scratch/err")" = 1 ]
+}
+test_case explains_a_capture explains_a_capture
 
 # The policy changes what is done, and never what a call comes to.
 same_contract() {

@@ -1,14 +1,24 @@
-/* A library whose constructor calls a function of the program that loads it. */
+/* A library that calls functions of the program: one while it is loaded, one while it ends. */
 #include <stdio.h>
 #include <stdlib.h>
 
-__attribute__((constructor)) static void call_the_program(void)
+static void call(const char *name)
 {
-    const char *text = getenv("TEST_IN_CONSTRUCTOR");
+    const char *text = getenv(name);
     void *address;
     if (!text || sscanf(text, "%p", &address) != 1)
         return;
     void (*run)(void);
     *(void **)&run = address;
     run();
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    call("TEST_IN_CONSTRUCTOR");
+}
+
+__attribute__((destructor)) static void end(void)
+{
+    call("TEST_IN_DESTRUCTOR");
 }
