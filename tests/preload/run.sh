@@ -195,6 +195,7 @@ run_off() { TEST_EXPECT_NATIVE=1 run --off -- "$here/route_static"; }
 run_reports() {
   run --report -- "$here/route_shared" 2>"$scratch/err" &&
     grep -q 'device 0: 3 allocations; peak 128.00 MiB requested, 128.00 MiB reserved (1.0000)' "$scratch/err" &&
+    grep -qE 'cudaMalloc and cudaFree, [0-9.]+ us a pair when tried at the start of this run, would have taken [0-9.]+ s: [0-9.]+ s saved' "$scratch/err" &&
     ! grep -q 'not covered' "$scratch/err" &&
     run --report --conf native_from:1 -- "$here/case_memory" some_sizes_are_the_drivers 2>"$scratch/err"
   grep -q 'not covered: 4 requests, 192.00 MiB' "$scratch/err"
