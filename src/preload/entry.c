@@ -8,10 +8,12 @@ _Atomic(void *) xs_entry_natives[XS_ENTRY_COUNT];
 
 static const struct {
     const char *symbol;
+    unsigned length;
     int since;
     void (*hook)(void);
 } rows[XS_ENTRY_COUNT] = {
-#define XS_ENTRY_ROW(symbol, since, params, args) {#symbol, since, (void (*)(void))symbol},
+#define XS_ENTRY_ROW(symbol, since, params, args)                                                  \
+    {#symbol, sizeof(#symbol) - 1, since, (void (*)(void))symbol},
     XS_ENTRY_ALL
 #undef XS_ENTRY_ROW
 };
@@ -42,13 +44,15 @@ void *xs_entry_find_native(enum xs_entry entry)
     return native;
 }
 
-/* No name here begins with anything else, so most are turned away by two letters. */
+/* No name here begins with anything else, so most are turned away by two letters, and nearly all others by length. */
 enum xs_entry xs_entry_of_symbol(const char *symbol)
 {
     if (symbol[0] != 'c' || symbol[1] != 'u')
         return XS_ENTRY_COUNT;
+    size_t length = strlen(symbol);
     unsigned i = 0;
-    while (i < XS_ENTRY_COUNT && strcmp(rows[i].symbol, symbol) != 0)
+    while (i < XS_ENTRY_COUNT &&
+           (rows[i].length != length || memcmp(rows[i].symbol, symbol, length) != 0))
         i++;
     return (enum xs_entry)i;
 }
@@ -58,15 +62,19 @@ enum xs_entry xs_entry_of_symbol(const char *symbol)
 /* cuGetProcAddress: CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM */
 #define PER_THREAD_STREAM 2
 
-/* What stands behind the name that is asked for. False: the symbol does not belong to the name. */
-static bool suffix_of(const char *symbol, const char *base, size_t n, bool *per_thread)
+#define LONGEST_SUFFIX 8
+
+/* What stands behind the name that is asked for, of n letters. False: the symbol does not belong to the name. */
+static bool suffix_of(unsigned row, const char *base, size_t n, bool *per_thread)
 {
     static const struct {
         const char *text;
         bool per_thread;
     } suffixes[] = {{"", false},     {"_v2", false},     {"_ptsz", true},
                     {"_ptds", true}, {"_v2_ptsz", true}, {"_v2_ptds", true}};
-    if (strncmp(symbol, base, n) != 0)
+    const char *symbol = rows[row].symbol;
+    if (rows[row].length < n || rows[row].length > n + LONGEST_SUFFIX ||
+        (rows[row].length > n && symbol[n] != '_') || memcmp(symbol, base, n) != 0)
         return false;
     for (size_t i = 0; i < XS_COUNT_OF(suffixes); i++) {
         if (strcmp(symbol + n, suffixes[i].text) == 0) {
@@ -87,7 +95,7 @@ enum xs_entry xs_entry_of_request(const char *base, int version, uint64_t flags)
         return XS_ENTRY_COUNT;
     for (unsigned i = 0; i < XS_ENTRY_COUNT; i++) {
         bool twin;
-        if (!suffix_of(rows[i].symbol, base, n, &twin) || rows[i].since > version ||
+        if (!suffix_of(i, base, n, &twin) || rows[i].since > version ||
             (twin && !(flags & PER_THREAD_STREAM)))
             continue;
         if (best == XS_ENTRY_COUNT || twin > best_is_twin ||

@@ -17,11 +17,10 @@ XS_EXPORT void *dlsym(void *restrict handle, const char *restrict name);
  * Our function where the program asks a handle for one of the driver's, and would get the driver's own. What
  * the driver asks of itself, and we of it, stays. The pseudo handles find us by themselves.
  */
-static void *substitute(void *handle, const char *name, const void *caller)
+static void *substitute(enum xs_entry entry, void *handle, const char *name, const void *caller)
 {
-    enum xs_entry entry = xs_entry_of_symbol(name);
     if (entry == XS_ENTRY_COUNT || handle == RTLD_NEXT || handle == RTLD_DEFAULT ||
-        !xs_door_is_open() || xs_door_is_own(caller))
+        !xs_door_is_open())
         return NULL;
     void *native = xs_door_dlsym()(handle, name);
     if (!native || native == xs_entry_hook(entry) || xs_door_is_same_file(caller, native))
@@ -35,9 +34,9 @@ static void *substitute(void *handle, const char *name, const void *caller)
 
 /* Names that this library alone defines are not there for the program: it may ask to learn whether there is
  * CUDA at all. */
-static bool may_be_ours_alone(void *handle, const char *name)
+static bool may_be_ours_alone(enum xs_entry entry, void *handle, const char *name)
 {
-    if (xs_entry_of_symbol(name) == XS_ENTRY_COUNT && !xs_runtime_entry_is(name))
+    if (entry == XS_ENTRY_COUNT && !xs_runtime_entry_is(name))
         return false;
     return handle == RTLD_DEFAULT || handle == RTLD_NEXT ||
            xs_door_is_own(xs_door_dlsym()(handle, name));
@@ -46,11 +45,12 @@ static bool may_be_ours_alone(void *handle, const char *name)
 void *dlsym(void *restrict handle, const char *restrict name)
 {
     const void *caller = __builtin_return_address(0);
-    if (name[0] == 'c' && name[1] == 'u' && xs_door_dlsym()) {
-        void *hook = substitute(handle, name, caller);
+    if (name[0] == 'c' && name[1] == 'u' && !xs_door_is_own(caller) && xs_door_dlsym()) {
+        enum xs_entry entry = xs_entry_of_symbol(name);
+        void *hook = substitute(entry, handle, name, caller);
         if (hook)
             return hook;
-        if (may_be_ours_alone(handle, name) && !xs_door_next(name, caller))
+        if (may_be_ours_alone(entry, handle, name) && !xs_door_next(name, caller))
             return NULL; /* dlerror() has the reason */
     }
     xs_dlsym_fn next = xs_door_next_dlsym();
