@@ -40,46 +40,25 @@ void xs_process_close(struct xs_process *process)
     process->page = NULL;
 }
 
-/* "xseg-UID-PID" of this user. */
-static int pid_of(const char *name)
-{
-    char prefix[32], *end;
-    size_t length = (size_t)snprintf(prefix, sizeof(prefix), "xseg-%u-", (unsigned)geteuid());
-    if (strncmp(name, prefix, length) != 0)
-        return 0;
-    long pid = strtol(name + length, &end, 10);
-    return *end || end == name + length || pid < 1 || pid > INT32_MAX ? 0 : (int)pid;
-}
-
 static int by_pid(const void *a, const void *b)
 {
     return ((const struct xs_process *)a)->pid - ((const struct xs_process *)b)->pid;
 }
 
-/* A number that another process has now is left alone too long only until that one ends. */
-static void remove_if_dead(int pid)
-{
-    char name[XS_PAGE_NAME_BYTES];
-    if (xs_page_process_start(pid))
-        return;
-    xs_page_name(name, pid);
-    unlink(name);
-}
-
 size_t xs_processes_find(struct xs_process *out)
 {
     size_t n = 0;
-    DIR *folder = opendir("/dev/shm");
+    DIR *folder = opendir(XS_PAGE_FOLDER);
     const struct dirent *entry;
     while (folder && n < XS_PROCESSES_MAX && (entry = readdir(folder))) {
         const char *why;
-        int pid = pid_of(entry->d_name);
+        int pid = xs_page_pid(entry->d_name);
         if (!pid)
             continue;
         if (xs_process_open(&out[n], pid, &why))
             n++;
         else
-            remove_if_dead(pid);
+            xs_page_remove_dead(pid);
     }
     if (folder)
         closedir(folder);

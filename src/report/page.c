@@ -1,5 +1,7 @@
 #include "report/page.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,9 +12,36 @@
 
 #include "base/clock.h"
 
+/* All of the name but the number. */
+static size_t write_prefix(char out[XS_PAGE_NAME_BYTES])
+{
+    struct stat st;
+    unsigned long namespace = stat("/proc/self/ns/pid", &st) ? 0 : (unsigned long)st.st_ino;
+    return (size_t)snprintf(out, XS_PAGE_NAME_BYTES, "xseg-%u-%lu-", (unsigned)geteuid(),
+                            namespace);
+}
+
 void xs_page_name(char out[XS_PAGE_NAME_BYTES], int pid)
 {
-    snprintf(out, XS_PAGE_NAME_BYTES, "/dev/shm/xseg-%u-%d", (unsigned)geteuid(), pid);
+    char prefix[XS_PAGE_NAME_BYTES];
+    write_prefix(prefix);
+    snprintf(out, XS_PAGE_NAME_BYTES, XS_PAGE_FOLDER "/%.48s%d", prefix, pid);
+}
+
+static int pid_behind(const char *prefix, size_t length, const char *name)
+{
+    char *end;
+    if (strncmp(name, prefix, length) != 0 || name[length] < '1' || name[length] > '9')
+        return 0;
+    long pid = strtol(name + length, &end, 10);
+    return *end || pid > INT32_MAX ? 0 : (int)pid;
+}
+
+int xs_page_pid(const char *name)
+{
+    char prefix[XS_PAGE_NAME_BYTES];
+    size_t length = write_prefix(prefix);
+    return pid_behind(prefix, length, name);
 }
 
 /* The 22nd field of /proc/PID/stat; the second is a name in brackets that may hold anything. */
@@ -39,9 +68,13 @@ uint64_t xs_page_process_start(int pid)
 static int create(void)
 {
     char name[XS_PAGE_NAME_BYTES];
+    const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     xs_page_name(name, getpid());
+    int fd = open(name, flags, 0600);
+    if (fd >= 0 || errno != EEXIST)
+        return fd;
     unlink(name); /* ours, or not to be had */
-    return open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    return open(name, flags, 0600);
 }
 
 struct xs_page *xs_page_make(void)
@@ -56,19 +89,19 @@ struct xs_page *xs_page_make(void)
     close(fd);
     if (page == MAP_FAILED)
         return NULL;
-    page->bytes = sizeof(*page);
-    page->pid = getpid();
-    page->started = started;
+    page->head.bytes = sizeof(*page);
+    page->head.pid = getpid();
+    page->head.started = started;
     atomic_thread_fence(memory_order_release);
-    page->magic = XS_PAGE_MAGIC;
+    page->head.magic = XS_PAGE_MAGIC;
     return page;
 }
 
 void xs_page_remove(struct xs_page *page)
 {
     char name[XS_PAGE_NAME_BYTES];
-    xs_page_name(name, page->pid);
-    if (page->pid == getpid()) /* not a child's business */
+    xs_page_name(name, page->head.pid);
+    if (page->head.pid == getpid()) /* not a child's business */
         unlink(name);
     munmap(page, sizeof(*page));
 }
@@ -87,20 +120,61 @@ void xs_page_write(struct xs_page *page, const struct xseg_stats *stats)
     atomic_store_explicit(&d->sequence, sequence + 2, memory_order_release);
 }
 
-/* ---- readers ---------------------------------------------------------------------------------- */
+/* ---- what crashes leave ----------------------------------------------------------------------- */
 
 static bool is_trusted(int fd)
 {
     struct stat st;
     return !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
-           !(st.st_mode & 077) && st.st_size >= 32;
+           !(st.st_mode & 077) && st.st_size >= (off_t)sizeof(struct xs_page_head);
 }
+
+/* When the process began that wrote the page; 0: that is not to be seen. */
+static uint64_t read_started(const char *name, int pid)
+{
+    struct xs_page_head head;
+    int fd = open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    bool is_whole = fd >= 0 && is_trusted(fd) &&
+                    read(fd, &head, sizeof(head)) == (ssize_t)sizeof(head) &&
+                    head.magic == XS_PAGE_MAGIC && head.pid == pid;
+    if (fd >= 0)
+        close(fd);
+    return is_whole ? head.started : 0;
+}
+
+void xs_page_remove_dead(int pid)
+{
+    char name[XS_PAGE_NAME_BYTES];
+    xs_page_name(name, pid);
+    uint64_t started = read_started(name, pid);
+    if (started && started != xs_page_process_start(pid))
+        unlink(name);
+}
+
+#define SWEEP_MOST 4096 /* files of all kinds: the folder is everybody's */
+
+void xs_page_sweep(void)
+{
+    char prefix[XS_PAGE_NAME_BYTES];
+    size_t length = write_prefix(prefix);
+    DIR *folder = opendir(XS_PAGE_FOLDER);
+    const struct dirent *entry;
+    for (unsigned i = 0; folder && i < SWEEP_MOST && (entry = readdir(folder)); i++) {
+        int pid = pid_behind(prefix, length, entry->d_name);
+        if (pid)
+            xs_page_remove_dead(pid);
+    }
+    if (folder)
+        closedir(folder);
+}
+
+/* ---- readers ---------------------------------------------------------------------------------- */
 
 static bool is_of(const struct xs_page *page, int pid, const char **why)
 {
-    if (page->magic != XS_PAGE_MAGIC || page->bytes != sizeof(*page))
+    if (page->head.magic != XS_PAGE_MAGIC || page->head.bytes != sizeof(*page))
         *why = "its page is of another version of xseg";
-    else if (page->pid != pid || page->started != xs_page_process_start(pid))
+    else if (page->head.pid != pid || page->head.started != xs_page_process_start(pid))
         *why = "the process has ended";
     else
         return true;

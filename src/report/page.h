@@ -1,7 +1,8 @@
 /*
  * The page: what a running process shows of its memory to other programs of the same user, in shared memory.
  *
- * /dev/shm/xseg-UID-PID, mode 0600, written by its process alone, now and then, on a path that is slow anyway. Readers
+ * /dev/shm/xseg-UID-NAMESPACE-PID, mode 0600: a process's number means something in its namespace alone, and containers
+ * may share /dev/shm. It is written by its process alone, now and then, on a path that is slow anyway. Readers
  * (`xseg stat`, `xseg top`, `xseg metrics`) believe it only where it belongs to them, the process still runs, and it
  * began when the page says: so a page that a crash has left behind, and a number that has come to be another
  * process's, are told. A device's part is guarded by a counter that is odd while it is written.
@@ -33,18 +34,27 @@ struct xs_page_device {
     struct xs_page_sample sample[XS_PAGE_SAMPLES];
 };
 
-struct xs_page {
+struct xs_page_head {
     uint64_t magic;
-    uint32_t bytes; /* of this struct: another one is another version's */
+    uint32_t bytes; /* of the page: another one is another version's */
     int32_t pid;
-    uint64_t started;         /* the process, as the kernel counts; see xs_page_process_start() */
+    uint64_t started; /* the process, as the kernel counts; see xs_page_process_start() */
+};
+
+struct xs_page {
+    struct xs_page_head head;
     uint32_t snapshot_signal; /* makes it write a snapshot; 0: none does */
     char snapshot_path[256];  /* ... to this file, "%p" still in it */
     struct xs_page_device device[XS_DEVICE_LIMIT];
 };
 
-/* The file's name for a process of the calling user. */
+#define XS_PAGE_FOLDER "/dev/shm"
+
+/* The file's name for a process of the calling user and namespace. */
 void xs_page_name(char out[XS_PAGE_NAME_BYTES], int pid);
+/* The number of the process whose page has that name in its folder; 0: it is no page, or none of the calling user's and
+ * namespace's. */
+int xs_page_pid(const char *name);
 /* When a process began, in ticks since the machine did; 0: there is no such process. */
 uint64_t xs_page_process_start(int pid);
 
@@ -52,6 +62,11 @@ uint64_t xs_page_process_start(int pid);
 struct xs_page *xs_page_make(void);
 /* Takes it away again. */
 void xs_page_remove(struct xs_page *page);
+
+/* Removes the page of a process that has ended, or whose number has come to be another's; leaves any other file. */
+void xs_page_remove_dead(int pid);
+/* The same for all pages that there are: what crashes have left. A few system calls for each that lives. */
+void xs_page_sweep(void);
 
 /* Writes a device's part. One thread at a time. */
 void xs_page_write(struct xs_page *page, const struct xseg_stats *stats);

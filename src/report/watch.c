@@ -102,7 +102,8 @@ void xs_watch_begin(struct xs_device *dev)
     if (getauxval(AT_SECURE))
         return;
     xs_lock_acquire(&watch.lock);
-    if (wants_page && !watch.page)
+    bool is_first = wants_page && !watch.page;
+    if (is_first)
         watch.page = xs_page_make();
     if (number && !watch.waiting) {
         watch.waiting = true;
@@ -113,6 +114,8 @@ void xs_watch_begin(struct xs_device *dev)
         watch.page->snapshot_signal = (uint32_t)watch.signal;
     }
     xs_lock_release(&watch.lock);
+    if (is_first)
+        xs_page_sweep(); /* whoever leaves one more takes away what others have left */
     xs_watch_tick(dev);
 }
 
@@ -120,7 +123,7 @@ void xs_watch_tick(struct xs_device *dev)
 {
     struct xseg_stats stats;
     xs_lock_acquire(&watch.lock);
-    if (watch.page && watch.page->pid == getpid()) {
+    if (watch.page && watch.page->head.pid == getpid()) {
         xs_reading_take_brief(dev, &stats);
         xs_page_write(watch.page, &stats);
     }

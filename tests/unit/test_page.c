@@ -109,14 +109,14 @@ static void a_half_written_part_is_not_read(void **state)
 static void another_version_is_told(void **state)
 {
     (void)state;
-    page->bytes++;
+    page->head.bytes++;
     must_not_map(getpid(), "another version");
 }
 
 static void a_number_that_is_another_process_now_is_told(void **state)
 {
     (void)state;
-    page->started++;
+    page->head.started++;
     must_not_map(getpid(), "has ended");
 }
 
@@ -136,6 +136,89 @@ static void a_process_that_died_is_told(void **state)
     must_not_map(child, "no process of yours");
 }
 
+/* ---- what crashes leave ---- */
+
+static bool is_there(const char *name)
+{
+    struct stat st;
+    return lstat(name, &st) == 0;
+}
+
+/* A process that makes a page and ends as if it had been killed; its page's name. */
+static pid_t leave_a_page(char name[XS_PAGE_NAME_BYTES])
+{
+    int status;
+    pid_t child = fork();
+    if (!child)
+        _exit(xs_page_make() == NULL);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    xs_page_name(name, child);
+    assert_true(is_there(name));
+    return child;
+}
+
+static void pages_of_the_dead_are_swept(void **state)
+{
+    (void)state;
+    char dead[XS_PAGE_NAME_BYTES], own[XS_PAGE_NAME_BYTES];
+    leave_a_page(dead);
+    xs_page_name(own, getpid());
+    xs_page_sweep();
+    assert_false(is_there(dead));
+    assert_true(is_there(own));
+}
+
+/* The number is another process's by now: that one began later. */
+static void a_page_of_a_number_that_has_come_back_is_swept(void **state)
+{
+    (void)state;
+    char own[XS_PAGE_NAME_BYTES];
+    xs_page_name(own, getpid());
+    page->head.started--;
+    xs_page_sweep();
+    assert_false(is_there(own));
+}
+
+/* What does not look like a page of ours, whole and private, is not touched. */
+static void other_files_are_not_swept(void **state)
+{
+    (void)state;
+    char dead[XS_PAGE_NAME_BYTES], other[XS_PAGE_NAME_BYTES + 4];
+    leave_a_page(dead);
+    assert_int_equal(chmod(dead, 0644), 0); /* somebody may have written to it */
+    snprintf(other, sizeof(other), "%s.log", dead);
+    assert_int_equal(symlink("/etc/passwd", other), 0);
+    xs_page_sweep();
+    assert_true(is_there(dead) && is_there(other));
+    assert_int_equal(truncate(dead, 0), 0);
+    assert_int_equal(chmod(dead, 0600), 0);
+    xs_page_sweep();
+    assert_true(is_there(dead));
+    assert_int_equal(unlink(dead) | unlink(other), 0);
+    assert_int_equal(symlink("/etc/passwd", dead), 0);
+    xs_page_sweep();
+    assert_true(is_there(dead));
+    assert_int_equal(unlink(dead), 0);
+}
+
+static void names_are_told(void **state)
+{
+    (void)state;
+    char name[XS_PAGE_NAME_BYTES], more[2 * XS_PAGE_NAME_BYTES];
+    xs_page_name(name, 1234);
+    const char *file = strrchr(name, '/') + 1;
+    assert_int_equal(xs_page_pid(file), 1234);
+    assert_int_equal(xs_page_pid("xseg-0-1-1234"), 0);
+    assert_int_equal(xs_page_pid("sem.xseg"), 0);
+    snprintf(more, sizeof(more), "%sx", file);
+    assert_int_equal(xs_page_pid(more), 0);
+    snprintf(more, sizeof(more), "%s99999999", file);
+    assert_int_equal(xs_page_pid(more), 0);
+    snprintf(more, sizeof(more), "%.*s-5", (int)strlen(file) - 4, file);
+    assert_int_equal(xs_page_pid(more), 0);
+}
+
 static void start_times_tell_processes_apart(void **state)
 {
     (void)state;
@@ -152,6 +235,8 @@ int main(void)
         TEST(a_link_is_not_followed),      TEST(a_half_written_part_is_not_read),
         TEST(another_version_is_told),     TEST(a_number_that_is_another_process_now_is_told),
         TEST(a_process_that_died_is_told), TEST(start_times_tell_processes_apart),
+        TEST(pages_of_the_dead_are_swept), TEST(a_page_of_a_number_that_has_come_back_is_swept),
+        TEST(other_files_are_not_swept),   TEST(names_are_told),
     };
     if (access("/dev/shm", W_OK)) {
         puts("/dev/shm cannot be written");
