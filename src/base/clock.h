@@ -41,7 +41,7 @@ static inline struct xs_clock_mark xs_clock_mark(void)
     return (struct xs_clock_mark){xs_clock_ns(), xs_clock_ticks()};
 }
 
-#define XS_CLOCK_LEAST_NS 1000000 /* for a rate that is true to some 0.01 % */
+#define XS_CLOCK_LEAST_NS 200000 /* for a rate that is true to some 0.05 % */
 
 /* Nanoseconds a tick, by what has passed since the mark; waits where that is next to nothing. */
 static inline double xs_clock_tick_ns(struct xs_clock_mark since)

@@ -44,7 +44,8 @@ static struct {
     xs_cu_result (*error_name)(xs_cu_result code, const char **name);
     uint64_t (*sim_cost_ns)(void); /* only the simulator exports it */
     char path[PATH_MAX];
-    double tick_ns;
+    struct xs_clock_mark mark;
+    _Atomic double tick_ns; /* 0: nobody has asked */
 } driver = {.lock = XS_LOCK_INITIALIZER(XS_RANK_LOAD)};
 
 /* ---- loading -------------------------------------------------------------------------------- */
@@ -56,7 +57,7 @@ struct found {
     void *library;
     void *address[XS_CALL_COUNT];
     bool has_vmm;
-    double tick_ns;
+    struct xs_clock_mark mark;
     void *error_name;
     void *sim_cost_ns;
 };
@@ -80,9 +81,8 @@ static enum xseg_result fill_table(struct found *found, const char *path)
 
 static enum xseg_result initialize(struct found *found, const char *path)
 {
-    struct xs_clock_mark before = xs_clock_mark();
+    found->mark = xs_clock_mark();
     xs_cu_result code = ((fn_init *)found->address[XS_CALL_init])(0);
-    found->tick_ns = xs_clock_tick_ns(before);
     if (!code)
         return XSEG_OK;
     return xs_fail(code == XS_CUDA_ERROR_NO_DEVICE ? XSEG_ERROR_NO_DEVICE : XSEG_ERROR_NO_DRIVER,
@@ -113,7 +113,7 @@ static bool publish(const struct found *found, const char *path)
         for (size_t i = 0; i < XS_CALL_COUNT; i++)
             driver.entry[i].address = found->address[i];
         driver.has_vmm = found->has_vmm;
-        driver.tick_ns = found->tick_ns;
+        driver.mark = found->mark;
         *(void **)&driver.error_name = found->error_name;
         *(void **)&driver.sim_cost_ns = found->sim_cost_ns;
         snprintf(driver.path, sizeof(driver.path), "%s", path);
@@ -319,12 +319,22 @@ uint64_t xs_driver_calls(enum xs_call call)
     return atomic_load_explicit(&driver.entry[call].calls, memory_order_relaxed);
 }
 
+/* By what has passed since the driver was loaded. The first answer stands, so that no reading is below an earlier one. */
+static double tick_ns(void)
+{
+    double none = 0, ns = atomic_load(&driver.tick_ns);
+    if (ns != 0 || !xs_driver_is_loaded())
+        return ns;
+    ns = xs_clock_tick_ns(driver.mark);
+    return atomic_compare_exchange_strong(&driver.tick_ns, &none, ns) ? ns : none;
+}
+
 uint64_t xs_driver_wall_ns(void)
 {
     uint64_t ticks = 0;
     for (size_t i = 0; i < XS_CALL_COUNT; i++)
         ticks += atomic_load_explicit(&driver.entry[i].wall_ticks, memory_order_relaxed);
-    return (uint64_t)((double)ticks * driver.tick_ns);
+    return (uint64_t)((double)ticks * tick_ns());
 }
 
 uint64_t xs_driver_cost_ns(void)
