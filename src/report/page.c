@@ -21,11 +21,16 @@ static size_t write_prefix(char out[XS_PAGE_NAME_BYTES])
                             namespace);
 }
 
+static void write_name(char out[XS_PAGE_NAME_BYTES], const char *prefix, int pid)
+{
+    snprintf(out, XS_PAGE_NAME_BYTES, XS_PAGE_FOLDER "/%.40s%d", prefix, pid);
+}
+
 void xs_page_name(char out[XS_PAGE_NAME_BYTES], int pid)
 {
     char prefix[XS_PAGE_NAME_BYTES];
     write_prefix(prefix);
-    snprintf(out, XS_PAGE_NAME_BYTES, XS_PAGE_FOLDER "/%.48s%d", prefix, pid);
+    write_name(out, prefix, pid);
 }
 
 static int pid_behind(const char *prefix, size_t length, const char *name)
@@ -142,13 +147,20 @@ static uint64_t read_started(const char *name, int pid)
     return is_whole ? head.started : 0;
 }
 
-void xs_page_remove_dead(int pid)
+static void remove_dead(const char *prefix, int pid)
 {
     char name[XS_PAGE_NAME_BYTES];
-    xs_page_name(name, pid);
+    write_name(name, prefix, pid);
     uint64_t started = read_started(name, pid);
     if (started && started != xs_page_process_start(pid))
         unlink(name);
+}
+
+void xs_page_remove_dead(int pid)
+{
+    char prefix[XS_PAGE_NAME_BYTES];
+    write_prefix(prefix);
+    remove_dead(prefix, pid);
 }
 
 #define SWEEP_MOST 4096 /* files of all kinds: the folder is everybody's */
@@ -162,7 +174,7 @@ void xs_page_sweep(void)
     for (unsigned i = 0; folder && i < SWEEP_MOST && (entry = readdir(folder)); i++) {
         int pid = pid_behind(prefix, length, entry->d_name);
         if (pid)
-            xs_page_remove_dead(pid);
+            remove_dead(prefix, pid);
     }
     if (folder)
         closedir(folder);
