@@ -221,6 +221,19 @@ static void ten_thousand_loops_leave_nothing(void)
     no_violations();
 }
 
+/* R91, backend:cudaMalloc: a tool that knows the driver's allocations sees a byte too far. */
+static void overruns_are_seen_without_a_cache(void)
+{
+    start();
+    xs_cu_ptr p = get(1000);
+    CU(sim.launch(NULL, p, 1000));
+    no_violations();
+    CU(sim.launch(NULL, p, 1001));
+    EQUAL(sim.violations(), 1);
+    CU(cu.release_memory(p));
+    sim.clear_violations();
+}
+
 static void pools(void)
 {
     void *pool;
@@ -362,6 +375,7 @@ int main(int argc, char **argv)
         X(a_second_context_is_the_drivers),
         X(odd_frees_are_not_counted),
         X(ten_thousand_loops_leave_nothing),
+        X(overruns_are_seen_without_a_cache),
         X(pools),
         X(captures_stay_valid),
         X(a_capture_without_a_cache_is_as_natively),

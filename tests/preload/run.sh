@@ -159,7 +159,7 @@ settings_of() {
   some_sizes_are_the_drivers) echo ALLOC_CONF=native_from:32M,native_to:64M ;;
   many_pieces) echo ALLOC_CONF=extent_max:2M ;;
   memory_that_cannot_be_shared) echo ALLOC_CONF=handle_type:none ;;
-  a_capture_without_a_cache*) echo ALLOC_CONF=backend:cudaMalloc ;;
+  *_without_a_cache*) echo ALLOC_CONF=backend:cudaMalloc ;;
   peers_*) echo XSEG_SIM_DEVICES=2 ;;
   *) echo TEST=1 ;;
   esac
