@@ -26,6 +26,24 @@ static void sum_up(struct xs_diagnosis *d)
     d->cached = d->reserved - xs_min(d->reserved, d->live + d->waiting);
 }
 
+/* Free memory of private pools is nobody else's. */
+static void look_at_pools(struct xs_diagnosis *d)
+{
+    const struct xs_snapshot *s = d->snapshot;
+    uint64_t largest = 0;
+    for (size_t i = 0; i < s->n_segments; i++)
+        for (size_t k = 0; k < s->segments[i].n_blocks; k++) {
+            const struct xs_snap_block *b = &s->blocks[s->segments[i].first_block + k];
+            if (b->state <= XS_SNAP_WAITING)
+                continue;
+            if (s->segments[i].pool)
+                d->pooled += b->bytes;
+            else
+                largest = xs_max(largest, b->bytes);
+        }
+    d->largest = largest;
+}
+
 static uint64_t device_room(const struct xs_diagnosis *d)
 {
     const struct xseg_stats *s = &d->snapshot->stats;
@@ -151,15 +169,6 @@ static void count_sizes(struct xs_diagnosis *d)
     xs_array_drop(&memory);
 }
 
-static uint64_t largest_free_block(const struct xs_snapshot *s)
-{
-    uint64_t largest = 0;
-    for (size_t i = 0; i < s->n_blocks; i++)
-        if (!is_held(&s->blocks[i]))
-            largest = xs_max(largest, s->blocks[i].bytes);
-    return largest;
-}
-
 /* ---- the verdict ------------------------------------------------------------------------------ */
 
 /* There is not enough, however it lies: who has it? */
@@ -249,22 +258,37 @@ static void advise(struct xs_diagnosis *d)
     }
 }
 
+/* The latest one. Where more has happened since, the state is no longer the one that it met. */
+static void find_refusal(struct xs_diagnosis *d)
+{
+    const struct xs_snapshot *s = d->snapshot;
+    size_t n = s->n_events;
+    while (n && s->events[n - 1].kind != XS_EVENT_OUT_OF_MEMORY)
+        n--;
+    if (!n)
+        return;
+    const struct xs_event *e = &s->events[n - 1];
+    if (n < s->n_events)
+        d->earlier = e;
+    else
+        d->refusal = (struct xs_refusal){
+            .requested = e->bytes, .bytes = e->bytes, .tag = xs_snapshot_name(s, e->tag)};
+}
+
 void xs_diagnose(struct xs_diagnosis *d, const struct xs_snapshot *s,
                  const struct xs_refusal *refusal)
 {
     const struct xs_refusal given = refusal ? *refusal : (struct xs_refusal){0};
     *d = (struct xs_diagnosis){.snapshot = s, .refusal = given}; /* it may have been there */
-    const struct xs_event *last = s->n_events ? &s->events[s->n_events - 1] : NULL;
-    if (!refusal && last && last->kind == XS_EVENT_OUT_OF_MEMORY)
-        d->refusal = (struct xs_refusal){
-            .requested = last->bytes, .bytes = last->bytes, .tag = xs_snapshot_name(s, last->tag)};
+    if (!refusal)
+        find_refusal(d);
     sum_up(d);
     d->capacity = xs_min(device_room(d), limit_of(d));
     if (d->capacity == UINT64_MAX && !s->is_ours)
         d->capacity = d->reserved; /* nothing says that there is more */
-    d->largest =
-        s->is_ours ? s->stats.largest_obtainable_bytes
-                   : xs_max(largest_free_block(s), d->capacity - xs_min(d->capacity, d->reserved));
+    look_at_pools(d);
+    d->largest = s->is_ours ? s->stats.largest_obtainable_bytes
+                            : xs_max(d->largest, d->capacity - xs_min(d->capacity, d->reserved));
     find_pins(d);
     find_granules(d);
     count_sizes(d);

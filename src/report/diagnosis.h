@@ -67,7 +67,10 @@ struct xs_diagnosis {
     enum xs_verdict verdict;
     struct xs_refusal refusal;
     const struct xs_snapshot *snapshot;
+    const struct xs_event
+        *earlier; /* a refusal before the last event, whose state is gone; NULL: none */
     uint64_t live, waiting, cached, reserved; /* bytes; cached: without what is waiting */
+    uint64_t pooled;                          /* of the cached: free, and kept for a private pool */
     uint64_t capacity;                        /* most that could be live; UINT64_MAX: not known */
     uint64_t largest;                         /* request that would have been served */
     uint64_t recoverable;                     /* free bytes that lie between live blocks */

@@ -55,6 +55,12 @@ static void driver_text(const struct xs_diagnosis *d, char out[400])
         snprintf(out, 400, "The memory is there, but could not be had.");
 }
 
+static size_t events_since(const struct xs_diagnosis *d)
+{
+    const struct xs_snapshot *s = d->snapshot;
+    return s->n_events - 1 - (size_t)(d->earlier - s->events);
+}
+
 const char *xs_verdict_text(const struct xs_diagnosis *d, char out[400])
 {
     const struct xs_refusal *r = &d->refusal;
@@ -63,6 +69,11 @@ const char *xs_verdict_text(const struct xs_diagnosis *d, char out[400])
     case XS_VERDICT_NONE:
         if (r->bytes)
             snprintf(out, 400, "A request of %s would be served.", fmt(r->bytes).text);
+        else if (d->earlier)
+            snprintf(out, 400,
+                     "A request of %s was refused, but more has happened since (%zu events): this "
+                     "is no longer the state that it met.",
+                     fmt(d->earlier->bytes).text, events_since(d));
         else
             snprintf(out, 400, "No request was refused.");
         break;
@@ -186,6 +197,9 @@ static void print_memory(struct xs_out *out, const struct xs_diagnosis *d)
     const struct xseg_stats *s = &d->snapshot->stats;
     xs_out_printf(out, "  live         %s\n", fmt(d->live).text);
     xs_out_printf(out, "  cached       %s\n", fmt(d->cached).text);
+    if (d->pooled)
+        xs_out_printf(out, "  in pools     %s of the cached, kept for captured graphs\n",
+                      fmt(d->pooled).text);
     xs_out_printf(out, "  waiting      %s\n", fmt(d->waiting).text);
     xs_out_printf(out, "  reserved     %s\n", fmt(d->reserved).text);
     xs_out_printf(out, "  limit        %s\n",
@@ -278,6 +292,7 @@ static void json_memory(struct xs_json *j, const struct xs_diagnosis *d)
     const struct xseg_stats *s = &d->snapshot->stats;
     xs_json_count(j, "live", d->live);
     xs_json_count(j, "cached", d->cached);
+    xs_json_count(j, "cached_in_pools", d->pooled);
     xs_json_count(j, "waiting", d->waiting);
     xs_json_count(j, "reserved", d->reserved);
     count(j, "limit", s->limit_bytes ? s->limit_bytes : UINT64_MAX);

@@ -4,13 +4,14 @@
 
 #include "base/error.h"
 #include "report/snapshot_write.h"
+#include "report/stack_read.h"
 #include "report/unpickle.h"
 
 struct reading {
     struct xs_snapshots *set;
     const char *name;
-    struct xs_names stacks; /* texts of all stacks so far: number n is stack n */
-    bool failed;            /* no memory */
+    struct xs_stack_reader stacks;
+    bool failed; /* no memory */
 };
 
 void xs_snapshots_drop(struct xs_snapshots *set)
@@ -22,7 +23,7 @@ void xs_snapshots_drop(struct xs_snapshots *set)
 }
 
 /* Another allocator's says little of the device. */
-static struct xs_snapshot *add_snapshot(struct xs_snapshots *set, int device)
+struct xs_snapshot *xs_snapshots_add(struct xs_snapshots *set, int device)
 {
     if (!xs_array_reserve(&set->memory, (set->count + 1) * sizeof(struct xs_snapshot)))
         return NULL;
@@ -39,67 +40,9 @@ static struct xs_snapshot *of_device(struct reading *r, uint64_t device)
     for (size_t i = 0; i < r->set->count; i++)
         if ((uint64_t)xs_snapshots_at(r->set, i)->device == device)
             return xs_snapshots_at(r->set, i);
-    struct xs_snapshot *s = device < 1024 ? add_snapshot(r->set, (int)device) : NULL;
+    struct xs_snapshot *s = device < 1024 ? xs_snapshots_add(r->set, (int)device) : NULL;
     r->failed |= !s;
     return s;
-}
-
-static uint32_t name_of(struct xs_snapshot *s, const struct xs_value *text)
-{
-    if (!text || text->kind != XS_VALUE_TEXT)
-        return 0;
-    uint32_t name = xs_names_number(&s->names, text->text, text->length);
-    return name == UINT32_MAX ? 0 : name;
-}
-
-/* ---- stacks ----------------------------------------------------------------------------------- */
-
-#define FRAMES_MAX 32
-
-static void add_frames(struct xs_snapshot *s, const struct xs_value *frames)
-{
-    for (size_t i = 0; i < xs_value_count(frames) && i < FRAMES_MAX; i++) {
-        const struct xs_value *from = xs_value_at(frames, i);
-        uint32_t function = name_of(s, xs_value_get(from, "name"));
-        uint32_t file = name_of(s, xs_value_get(from, "filename"));
-        struct xs_snap_frame *frame = xs_snapshot_add_frame(s);
-        if (frame)
-            *frame = (struct xs_snap_frame){
-                function, file, (uint32_t)xs_value_number(xs_value_get(from, "line"), 0)};
-    }
-}
-
-/* What tells one stack from another: the numbers of its frames' names. */
-static size_t key_of(struct xs_snapshot *s, const struct xs_value *frames, char *out, size_t size)
-{
-    size_t length = (size_t)snprintf(out, size, "%d;", s->device);
-    for (size_t i = 0; i < xs_value_count(frames) && i < FRAMES_MAX; i++) {
-        const struct xs_value *from = xs_value_at(frames, i);
-        length += (size_t)snprintf(out + length, size - length, "%u:%u:%u;",
-                                   name_of(s, xs_value_get(from, "name")),
-                                   name_of(s, xs_value_get(from, "filename")),
-                                   (uint32_t)xs_value_number(xs_value_get(from, "line"), 0));
-    }
-    return length;
-}
-
-static uint32_t stack_of(struct reading *r, struct xs_snapshot *s, const struct xs_value *frames)
-{
-    char key[FRAMES_MAX * 36 + 16];
-    if (!xs_value_count(frames))
-        return 0;
-    size_t length = key_of(s, frames, key, sizeof(key));
-    uint32_t before = r->stacks.count;
-    uint32_t number = xs_names_number(&r->stacks, key, length);
-    if (number == UINT32_MAX || (!s->n_stacks && !xs_snapshot_add_stack(s)))
-        return 0;
-    if (r->stacks.count == before)
-        return number;
-    while (s->n_stacks <= number) /* another device's have their numbers too */
-        if (!xs_snapshot_add_stack(s))
-            return 0;
-    add_frames(s, frames);
-    return number;
 }
 
 /* ---- state ------------------------------------------------------------------------------------ */
@@ -130,8 +73,8 @@ static void read_block(struct reading *r, struct xs_snapshot *s, const struct xs
     };
     if (b.state <= XS_SNAP_WAITING) {
         b.requested = xs_value_number(xs_value_get(from, "requested_size"), b.bytes);
-        b.tag = name_of(s, xs_value_get(from, "user_metadata"));
-        b.stack = stack_of(r, s, xs_value_get(from, "frames"));
+        b.tag = xs_stack_read_name(s, xs_value_get(from, "user_metadata"));
+        b.stack = xs_stack_read(&r->stacks, s, xs_value_get(from, "frames"));
     }
     struct xs_snap_block *to = xs_snapshot_add_block(s);
     r->failed |= !to;
@@ -146,12 +89,14 @@ static enum xseg_result read_segment(struct reading *r, const struct xs_value *f
     if (!segment)
         return r->failed ? XSEG_OK : xs_fail(XSEG_ERROR_IO, "%s: a segment of no device", r->name);
     const struct xs_value *blocks = xs_value_get(from, "blocks");
+    const struct xs_value *pool = xs_value_get(from, "segment_pool_id");
     uint64_t va = xs_value_number(xs_value_get(from, "address"), 0), begin = va;
     size_t first = s->n_blocks;
     *segment = (struct xs_snap_segment){
         .va = va,
         .bytes = xs_value_number(xs_value_get(from, "total_size"), 0),
         .first_block = first,
+        .pool = xs_value_number(xs_value_at(pool, 0), 0) | xs_value_number(xs_value_at(pool, 1), 0),
         .is_expandable = xs_value_number(xs_value_get(from, "is_expandable"), 0) != 0,
         .n_blocks = xs_value_count(blocks),
     };
@@ -207,8 +152,8 @@ static void read_event(struct reading *r, struct xs_snapshot *s, const struct xs
         s->events[s->n_events - 1].kind = XS_EVENT_FREE;
         return;
     }
-    e.tag = name_of(s, xs_value_get(from, "user_metadata"));
-    e.stack = stack_of(r, s, xs_value_get(from, "frames"));
+    e.tag = xs_stack_read_name(s, xs_value_get(from, "user_metadata"));
+    e.stack = xs_stack_read(&r->stacks, s, xs_value_get(from, "frames"));
     struct xs_event *to = xs_snapshot_add_event(s);
     r->failed |= !to;
     if (to)
@@ -334,97 +279,10 @@ enum xseg_result xs_snapshots_read(struct xs_snapshots *set, const char *name, c
     enum xseg_result e = xs_unpickle(&u, name, data, bytes);
     if (e)
         return e;
-    xs_names_number(&r.stacks, "", 0);
     e = read_root(&r, &u.root);
-    xs_names_drop(&r.stacks);
+    xs_stack_reader_drop(&r.stacks);
     xs_unpickle_drop(&u);
     if (e)
         xs_snapshots_drop(set);
     return e;
-}
-
-/* ---- traces ----------------------------------------------------------------------------------- */
-
-/* The event after which most was live. */
-static size_t find_peak(const struct xs_trace *trace)
-{
-    uint64_t live = 0, most = 0;
-    size_t peak = 0;
-    for (size_t i = 0; i < trace->header.events; i++) {
-        const struct xs_trace_event *e = &trace->events[i];
-        live += e->kind == XS_TRACE_ALLOC ? e->size : -e->size;
-        if (live > most) {
-            most = live;
-            peak = i + 1;
-        }
-    }
-    return peak;
-}
-
-#define SLOT_VA(slot) (((uint64_t)(slot) + 1) << 40)
-
-static bool add_events(struct xs_snapshot *s, const struct xs_trace *trace)
-{
-    for (size_t i = 0; i < trace->header.events; i++) {
-        const struct xs_trace_event *from = &trace->events[i];
-        struct xs_event *e = xs_snapshot_add_event(s);
-        if (!e)
-            return false;
-        *e = (struct xs_event){
-            .time_ns = i * 1000000,
-            .va = SLOT_VA(from->slot),
-            .bytes = from->size,
-            .stream = from->stream,
-            .kind = from->kind == XS_TRACE_ALLOC ? XS_EVENT_ALLOC : XS_EVENT_FREE,
-        };
-    }
-    return true;
-}
-
-/* Live blocks side by side, in the order of their births. */
-static bool add_live(struct xs_snapshot *s, const struct xs_trace *trace, size_t peak)
-{
-    struct xs_array memory = {0};
-    if (!xs_array_reserve(&memory, (trace->n_slots + 1) * sizeof(size_t)))
-        return false;
-    size_t *born = memory.base; /* + 1 */
-    for (size_t i = 0; i < peak; i++)
-        born[trace->events[i].slot] = trace->events[i].kind == XS_TRACE_ALLOC ? i + 1 : 0;
-    struct xs_snap_segment *segment = xs_snapshot_add_segment(s);
-    uint64_t va = SLOT_VA(trace->n_slots);
-    bool ok = segment != NULL;
-    if (ok)
-        *segment = (struct xs_snap_segment){.va = va, .is_expandable = true};
-    for (size_t i = 0; i < peak && ok; i++) {
-        const struct xs_trace_event *e = &trace->events[i];
-        if (born[e->slot] != i + 1)
-            continue;
-        struct xs_snap_block *b = xs_snapshot_add_block(s);
-        ok = b != NULL;
-        if (ok)
-            *b = (struct xs_snap_block){.va = va,
-                                        .bytes = e->size,
-                                        .requested = e->size,
-                                        .stream = e->stream,
-                                        .age_ms = peak - 1 - i};
-        va += e->size;
-        s->segments[0].bytes += e->size;
-        s->segments[0].n_blocks++;
-    }
-    xs_array_drop(&memory);
-    return ok;
-}
-
-enum xseg_result xs_snapshots_of_trace(struct xs_snapshots *set, const struct xs_trace *trace)
-{
-    memset(set, 0, sizeof(*set));
-    struct xs_snapshot *s = add_snapshot(set, 0);
-    size_t peak = find_peak(trace);
-    if (!s || !add_events(s, trace) || !add_live(s, trace, peak)) {
-        xs_snapshots_drop(set);
-        return xs_fail(XSEG_ERROR_HOST_MEMORY, "no memory for the trace's snapshot");
-    }
-    s->complete = true;
-    s->time_ns = peak * 1000000;
-    return XSEG_OK;
 }

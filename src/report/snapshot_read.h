@@ -16,6 +16,9 @@ static inline struct xs_snapshot *xs_snapshots_at(const struct xs_snapshots *set
     return (struct xs_snapshot *)set->memory.base + i;
 }
 
+/* One more, empty, of a device; what is not known of it says so. NULL: no memory. The others may move. */
+struct xs_snapshot *xs_snapshots_add(struct xs_snapshots *set, int device);
+
 /* Errors: IO (not a snapshot), HOST_MEMORY; the set is empty then. */
 enum xseg_result xs_snapshots_read(struct xs_snapshots *set, const char *name, const void *data,
                                    size_t bytes);

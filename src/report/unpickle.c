@@ -182,7 +182,7 @@ static enum xseg_result read_number(struct reader *r, size_t bytes)
     return e ? e : push_number(r, value);
 }
 
-/* Two's complement of so many bytes. */
+/* Two's complement of so many bytes. What is more than 64 bits hold is the most that they do. */
 static enum xseg_result read_long(struct reader *r)
 {
     const unsigned char *at = NULL;
@@ -192,10 +192,12 @@ static enum xseg_result read_long(struct reader *r)
         e = argument(r, length, &at);
     if (e)
         return e;
-    bool negative = length && at[length - 1] & 0x80;
+    bool negative = length && at[length - 1] & 0x80, fits = true;
+    for (size_t i = 8; i < length; i++)
+        fits &= at[i] == (negative ? 0xff : 0);
     for (size_t i = 0; i < 8; i++)
         value |= (uint64_t)(i < length ? at[i] : negative ? 0xff : 0) << 8 * i;
-    return push_number(r, value);
+    return push_number(r, fits ? value : UINT64_MAX);
 }
 
 static enum xseg_result read_real(struct reader *r)
