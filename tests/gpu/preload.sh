@@ -1,27 +1,48 @@
 #!/bin/sh
-# The preload on a GPU: unchanged programs with it and without it. One table, then "N passed, N failed, N skipped".
-#   preload.sh [AREA...]     routes contract order speed libraries frameworks start; all if none is named
+# The preload on a GPU: unchanged programs with it and without it. One table, then "N passed, N failed, N skipped", and the
+# same as JSON in build/release/tests/gpu/preload/summary.json.
+#   preload.sh [--only AREA,...] [--seconds N]
+#     AREA: routes contract devices tools order speed libraries frameworks start; all if none is named
+#     N: after so long no further row is begun, 280 if not given; those count as skipped
 # CC, B (the build folder, build/release), ARCH (nvcc's -arch, native) and PYTHON (python3) may be set. It needs nvcc, and
-# whichever of PyTorch, CuPy and JAX are there. Nothing is installed or downloaded. Exit status 77 where there is no GPU or nvcc.
+# whichever of PyTorch, CuPy, JAX, compute-sanitizer, nsys and cuda-gdb are there. Nothing is installed or downloaded. Exit
+# status 77 where there is no GPU or nvcc; 1, at once, where not even the first program runs under the preload.
 cd "$(dirname "$0")/../.." || exit 2
 : "${CC:=cc}" "${B:=build/release}" "${ARCH:=native}" "${PYTHON:=python3}"
+areas='routes contract devices tools order speed libraries frameworks start'
+seconds=280
+begin=$(date +%s)
+while [ $# -gt 1 ]; do
+  case $1 in
+  --only) areas=$2 ;;
+  --seconds) seconds=$2 ;;
+  *) break ;;
+  esac
+  shift 2
+done
+[ $# -eq 0 ] || { echo "preload.sh: $1: not understood" >&2 && exit 2; }
+areas=" $(echo "$areas" | tr , ' ') "
 command -v nvidia-smi >/dev/null && nvidia-smi >/dev/null 2>&1 || { echo 'skipped: no GPU' && exit 77; }
 command -v nvcc >/dev/null || { echo 'skipped: no nvcc on PATH' && exit 77; }
-make -s B="$B" all || exit 1
+make -s -j"$(nproc)" B="$B" all || exit 1
 preload=$PWD/$B/libxseg_preload.so
 work=$PWD/$B/tests/gpu/preload
 here=$PWD/tests/gpu
-areas=" ${*:-routes contract order speed libraries frameworks start} "
 passed=0 failed=0 skipped=0
 mkdir -p "$work" || exit 2
+rm -f "$work"/*.out "$work"/*.err
+: >"$work/rows"
 unset ALLOC_CONF PYTORCH_ALLOC_CONF PYTORCH_CUDA_ALLOC_CONF XSEG_PRELOAD XSEG_RECORD
 export CUBLAS_WORKSPACE_CONFIG=:4096:8 XLA_PYTHON_CLIENT_PREALLOCATE=false TF_CPP_MIN_LOG_LEVEL=3
 
 wants() { case $areas in *" $1 "*) ;; *) return 1 ;; esac; }
 
+left() { echo $((begin + seconds - $(date +%s))); }
+
 # row NAME PLAIN UNDER VERDICT
 row() {
   printf '%-44s %22s %22s  %s\n' "$1" "$2" "$3" "$4"
+  printf '%s\t%s\t%s\t%s\n' "$1" "$2" "$3" "$4" | tr '"\\' "''" >>"$work/rows"
   case $4 in
   ok*) passed=$((passed + 1)) ;;
   skip*) skipped=$((skipped + 1)) ;;
@@ -34,9 +55,12 @@ row() {
 pair() {
   base=$work/$1
   shift
-  timeout 120 "$@" >"$base.plain.out" 2>"$base.plain.err"
+  : >"$base.plain.out" && cp "$base.plain.out" "$base.under.out" && cp "$base.plain.out" "$base.plain.err" && cp "$base.plain.out" "$base.under.err"
+  plain_status=late under_status=late
+  [ "$(left)" -gt 0 ] || return
+  timeout 100 "$@" >"$base.plain.out" 2>"$base.plain.err"
   plain_status=$?
-  XSEG_REPORT=1 LD_PRELOAD=$preload timeout 120 "$@" >"$base.under.out" 2>"$base.under.err"
+  XSEG_REPORT=1 LD_PRELOAD=$preload timeout 100 "$@" >"$base.under.out" 2>"$base.under.err"
   under_status=$?
 }
 figure() { sed -n "s/^$1 //p" "$2" | tail -n 1; }
@@ -44,7 +68,11 @@ served() { sed -n 's/^xseg: device 0: \([0-9]*\) allocations.*/\1/p' "$1.under.e
 
 # same NAME: outputs and status agree; prints a verdict
 same() {
-  if [ "$plain_status" -ne "$under_status" ]; then
+  if [ "$plain_status" = late ]; then
+    echo 'skipped: no time left'
+  elif [ "$plain_status" = 77 ]; then
+    echo 'skipped: not on this machine'
+  elif [ "$plain_status" -ne "$under_status" ]; then
     echo "FAILED: status $plain_status and $under_status"
   elif ! cmp -s "$work/$1.plain.out" "$work/$1.under.out"; then
     echo "FAILED: outputs differ ($work/$1.*.out)"
@@ -80,14 +108,28 @@ P
 start_up() {
   name=$1 slack=$2
   shift 2
+  [ "$(left)" -gt 0 ] || { row "$name" '' '' 'skipped: no time left' && return; }
   # shellcheck disable=SC2046 # two numbers
   set -- $(walls "$@")
   row "$name, ms" "$1" "$2" "$(at_most "$2" "$(awk -v t="$1" -v s="$slack" 'BEGIN { print t + s }')")"
 }
 
-for kind in static shared; do
-  nvcc -O2 -arch="$ARCH" -cudart $kind -o "$work/program_$kind" "$here/preload_program.cu" -lcuda || exit 1
-done
+# compile OUT SOURCE FLAG...
+compile() {
+  out=$1 source=$2
+  shift 2
+  nvcc -O2 -arch="$ARCH" -o "$work/$out" "$here/$source" "$@" >"$work/$out.log" 2>&1 || { cat "$work/$out.log" && return 1; }
+}
+compile program_static preload_program.cu -cudart static -lcuda & first=$!
+compile program_shared preload_program.cu -cudart shared -lcuda & second=$!
+compile devices preload_devices.cu & third=$!
+compile sanitizer preload_sanitizer.cu & fourth=$!
+{ ! wants libraries || compile libraries preload_libraries.cu -cudart shared -lcublas; } & libraries=$!
+for job in $first $second $third $fourth; do wait "$job" || exit 1; done
+if ! XSEG_REPORT=1 LD_PRELOAD=$preload timeout 60 "$work/program_static" runtime >"$work/first.out" 2>"$work/first.err" ||
+  ! grep -q '^xseg: device 0: [1-9]' "$work/first.err"; then
+  echo 'FAILED: the first program does not run under the preload' && tail -n 20 "$work/first.out" "$work/first.err" && exit 1
+fi
 printf '%-44s %22s %22s\n' 'program' 'without' 'under xseg'
 
 if wants routes; then
@@ -116,6 +158,47 @@ if wants contract; then
   done
 fi
 
+if wants devices; then
+  for mode in peers ipc; do
+    pair devices_$mode "$work/devices" $mode
+    verdict=$(same devices_$mode)
+    row "two devices: $mode" "$(tail -n 1 "$work/devices_$mode.plain.out")" "$(tail -n 1 "$work/devices_$mode.under.out")" "$verdict"
+    case $verdict in FAILED*) diff "$work/devices_$mode.plain.out" "$work/devices_$mode.under.out" | sed 's/^/    /' ;; esac
+  done
+fi
+
+# tool NAME COMMAND...: the program's own line, with the tool and without it; R76
+tool() {
+  name=$1
+  shift
+  command -v "$1" >/dev/null || { row "$name" '' '' "skipped: no $1" && return; }
+  [ "$(left)" -gt 0 ] || { row "$name" '' '' 'skipped: no time left' && return; }
+  (cd "$work" && LD_PRELOAD=$preload timeout 60 "$@" >"$work/tool.out" 2>&1)
+  status=$?
+  verdict="FAILED: status $status ($work/$name.out)"
+  cp "$work/tool.out" "$work/$name.out"
+  [ $status = 124 ] || ! grep -qF "$(cat "$work/first.out")" "$work/tool.out" || verdict=ok
+  row "$name" "$(cat "$work/first.out")" "$(grep -aF sum "$work/tool.out" | tail -n 1)" "$verdict"
+}
+# sees NAME STATUS CONF MODE: the exit status of memcheck; R91
+sees() {
+  command -v compute-sanitizer >/dev/null || { row "$1" '' '' 'skipped: no compute-sanitizer' && return; }
+  [ "$(left)" -gt 0 ] || { row "$1" '' '' 'skipped: no time left' && return; }
+  ALLOC_CONF=handle_type:posix_fd,$3 LD_PRELOAD=$preload timeout 60 compute-sanitizer --tool memcheck --error-exitcode 9 "$work/sanitizer" "$4" >"$work/sees.out" 2>&1
+  status=$?
+  verdict=ok
+  [ $status = "$2" ] || verdict="FAILED: status $status, not $2"
+  row "$1" '' "$(grep -a 'ERROR SUMMARY' "$work/sees.out" | tail -n 1 | tr -d =)" "$verdict"
+}
+if wants tools; then
+  tool nsys nsys profile --force-overwrite true -o "$work/nsys" "$work/program_static" runtime
+  tool cuda-gdb cuda-gdb -batch -nx -ex run "$work/program_static" runtime
+  tool compute-sanitizer compute-sanitizer "$work/program_static" runtime
+  sees 'memcheck: an overrun, every request the driver'\''s' 9 backend:cudaMalloc overrun
+  sees 'memcheck: an overrun that the cache hides' 0 '' overrun
+  sees 'memcheck: nothing wrong at borders' 0 extent_max:2M border
+fi
+
 if wants order; then
   for mode in inner streams; do
     pair $mode "$work/program_shared" $mode 400
@@ -135,11 +218,11 @@ if wants speed; then
     row "cudaMalloc + cudaFree, $kind, ns (at most $limit)" "$(figure time "$work/pairs_$kind.plain.err")" "$under" \
       "$(both "$(same pairs_$kind)" "$(at_most "$under" $limit)")"
   done
-  start_up 'allocates once' 5 12 "$work/program_static" once
+  start_up 'allocates once' 5 8 "$work/program_static" once
 fi
 
 if wants libraries; then
-  if nvcc -O2 -arch="$ARCH" -cudart shared -o "$work/libraries" "$here/preload_libraries.cu" -lcublas; then
+  if wait $libraries; then
     for mode in cublas thrust; do
       pair $mode "$work/libraries" $mode
       row "$mode" "$(cat "$work/$mode.plain.out")" "$(cat "$work/$mode.under.out")" "$(same $mode)"
@@ -151,7 +234,11 @@ fi
 
 # framework NAME MODULE MODE [VARIABLE=VALUE]: results are the same with and without
 framework() {
-  if ! "$PYTHON" -c "import $2" 2>/dev/null; then
+  if [ "$(left)" -le 0 ]; then
+    row "$1" '' '' 'skipped: no time left'
+    return
+  fi
+  if ! "$PYTHON" -c "import importlib.util as u, sys; sys.exit(u.find_spec('$2') is None)"; then
     row "$1" '' '' "skipped: no $2"
     return
   fi
@@ -181,14 +268,18 @@ if wants frameworks; then
 fi
 
 if wants start; then
-  start_up 'start of bash -c true' 2 50 bash -c true
-  start_up 'start of python, numpy' 4 15 "$PYTHON" -c 'import numpy; numpy.ones((300, 300)) @ numpy.ones((300, 300))'
+  start_up 'start of bash -c true' 2 30 bash -c true
+  start_up 'start of python, numpy' 4 10 "$PYTHON" -c 'import numpy; numpy.ones((300, 300)) @ numpy.ones((300, 300))'
   if "$PYTHON" -c 'import torch' 2>/dev/null; then
-    start_up 'start of import torch' 60 6 "$PYTHON" -c 'import torch'
+    start_up 'start of import torch' 60 3 "$PYTHON" -c 'import torch'
   fi
   pair bash bash -c 'echo $((6 * 7)) | tr 0-9 a-j'
   row 'bash, output' "$(cat "$work/bash.plain.out")" "$(cat "$work/bash.under.out")" "$(same bash)"
 fi
 
-echo "$passed passed, $failed failed, $skipped skipped"
+awk -F '\t' -v p=$passed -v f=$failed -v s=$skipped '
+  BEGIN { printf "{\"passed\": %d, \"failed\": %d, \"skipped\": %d, \"rows\": [", p, f, s }
+  { printf "%s\n  {\"name\": \"%s\", \"without\": \"%s\", \"under\": \"%s\", \"verdict\": \"%s\"}", (NR > 1 ? "," : ""), $1, $2, $3, $4 }
+  END { print "\n]}" }' "$work/rows" >"$work/summary.json"
+echo "$passed passed, $failed failed, $skipped skipped in $(($(date +%s) - begin)) s"
 [ $failed -eq 0 ]

@@ -5,52 +5,23 @@
  *   preload_program MODE [N]
  */
 #include <cuda.h>
-#include <cuda_runtime.h>
 #include <dlfcn.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
-#define CHECK(call)                                                                                \
-    do {                                                                                           \
-        int code_ = (int)(call);                                                                   \
-        if (code_) {                                                                               \
-            printf("%s:%d: %s: %d\n", __FILE__, __LINE__, #call, code_);                           \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
-#define SHOW(call) printf("%-60s %d\n", #call, (int)(call))
+#include "check.cuh"
 
-static const size_t MIB = (size_t)1 << 20;
+#define SHOW(call) printf("%-60s %d\n", #call, (int)(call))
 
 static double now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-__global__ void fill(unsigned *p, size_t n, unsigned value)
-{
-    for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < n; i += gridDim.x * (size_t)blockDim.x)
-        p[i] = value + (unsigned)i;
-}
-
-/* Adds up what fill() has written, after a while. */
-__global__ void sum(const unsigned *p, size_t n, unsigned long long *out, long long cycles)
-{
-    unsigned long long s = 0;
-    long long begin = clock64();
-    while (clock64() - begin < cycles)
-        ;
-    for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < n; i += gridDim.x * (size_t)blockDim.x)
-        s += p[i];
-    atomicAdd(out, s);
 }
 
 /* ---- routes: two blocks, one freed, one asked for again; all are written and read ------------------- */

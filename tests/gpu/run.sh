@@ -1,61 +1,109 @@
 #!/bin/sh
-# The GPU tests: xseg under real kernels. Builds, runs and adds up; nothing is installed or downloaded.
-#   run.sh [SECONDS]        SECONDS: of the long stress, 20 if not given
-# CC, CFLAGS and B (the build folder, build/release) as for make. Exit status 77 where there is no GPU.
+# The GPU tests: xseg under real kernels. Builds, runs and adds up; nothing is installed or downloaded. The summary is also
+# written as JSON, to build/release/tests/gpu/summary.json.
+#   run.sh [--only PART,...] [--stress SECONDS] [--seconds N]
+#     PART: stress tight threads alone classic graphs memory_viz undeclared memcheck; all if none is named
+#     SECONDS: of the long stress, 20 if not given
+#     N: after so long no further part is begun, 280 if not given; those count as skipped
+# CC, CFLAGS and B (the build folder, build/release) as for make. Exit status 77 where there is no GPU; 1, at once, where
+# not even a second of stress passes.
 cd "$(dirname "$0")/../.." || exit 2
-seconds=${1:-20}
 : "${CC:=cc}" "${B:=build/release}"
-passed=0
-failed=0
-skipped=0
+parts='stress tight threads alone classic graphs memory_viz undeclared memcheck'
+long=20
+seconds=280
+begin=$(date +%s)
+while [ $# -gt 1 ]; do
+  case $1 in
+  --only) parts=$2 ;;
+  --stress) long=$2 ;;
+  --seconds) seconds=$2 ;;
+  *) break ;;
+  esac
+  shift 2
+done
+[ $# -eq 0 ] || { echo "run.sh: $1: not understood" >&2 && exit 2; }
+parts=" $(echo "$parts" | tr , ' ') "
+passed=0 failed=0 skipped=0
+mkdir -p "$B/tests/gpu" || exit 2
+: >"$B/tests/gpu/rows"
 
-# run NAME COMMAND...: its output goes to a log, and is shown
+# count NAME STATUS
+count() {
+  case $2 in
+  0) passed=$((passed + 1)) verdict=ok ;;
+  77) skipped=$((skipped + 1)) verdict=skipped ;;
+  *) failed=$((failed + 1)) verdict="exit status $2" && echo "FAILED: $1: exit status $2" ;;
+  esac
+  printf '%s\t%s\t%d\n' "$1" "$verdict" "$(($(date +%s) - began))" >>"$B/tests/gpu/rows"
+}
+
+# run NAME COMMAND...: its output goes to a log, and the end of it is shown
 run() {
   name=$1
   shift
+  began=$(date +%s)
   echo "---- $name: $*"
-  "$@" >"$B/tests/gpu/log" 2>&1
+  timeout 120 "$@" >"$B/tests/gpu/$name.log" 2>&1
   status=$?
-  sed 's/^/  /' "$B/tests/gpu/log" | tail -n 40
-  case $status in
-  0) passed=$((passed + 1)) ;;
-  77) skipped=$((skipped + 1)) ;;
-  *) failed=$((failed + 1)) && echo "FAILED: $name: exit status $status" ;;
-  esac
+  sed 's/^/  /' "$B/tests/gpu/$name.log" | tail -n 40
+  count "$name" $status
 }
 
-mkdir -p "$B/tests/gpu" || exit 2
-make -s B="$B" "$B/libxseg.a" || exit 1
-stress=$B/tests/gpu/stress
-# shellcheck disable=SC2086 # flags are words
-$CC -std=c11 -D_GNU_SOURCE -O2 -g ${CFLAGS:-} -Wall -Wextra -Iinclude -o "$stress" tests/gpu/stress.c "$B/libxseg.a" \
-  -pthread -ldl -lm || exit 1
+# part NAME COMMAND...: if it is wanted, and there is time
+part() {
+  case $parts in *" $1 "*) ;; *) return 0 ;; esac
+  if [ $(($(date +%s) - begin)) -ge "$seconds" ]; then
+    echo "---- $1: skipped: no time left"
+    began=$(date +%s)
+    count "$1" 77
+  else
+    run "$@"
+  fi
+}
 
-run 'one second' "$stress" --seconds 1
+# compile NAME SOURCE FLAG...
+compile() {
+  out=$1 source=$2
+  shift 2
+  # shellcheck disable=SC2086 # flags are words
+  $CC -std=c11 -D_GNU_SOURCE -O2 -g ${CFLAGS:-} -Wall -Wextra -Iinclude "$@" -o "$B/tests/gpu/$out" "$source" "$B/libxseg.a" -pthread -ldl -lm
+}
+
+# absent NAME WHAT: a part that cannot be run here
+absent() { part "$1" sh -c "echo 'skipped: no $2'; exit 77"; }
+
+make -s -j"$(nproc)" B="$B" "$B/libxseg.a" "$B/xseg" || exit 1
+stress=$B/tests/gpu/stress
+compile stress tests/gpu/stress.c || exit 1
+compile graphs tests/gpu/graphs.c || exit 1
+compile snapshot_script tests/snapshot/snapshot_script.c -Isrc -I. || exit 1
+
+run first "$stress" --seconds 1
 [ $skipped -eq 0 ] || { echo 'skipped: no GPU' && exit 77; }
-run 'stress' "$stress" --seconds "$seconds"
-run 'stress, tight' "$stress" --seconds $((seconds / 2 + 1)) --limit 200 --seed 2
-run 'stress, many threads' "$stress" --seconds $((seconds / 2 + 1)) --threads 16 --streams 2 --limit 2048 --seed 3
-run 'stress, GPU does not wait' env ALLOC_CONF=cross_stream_wait:False "$stress" --seconds $((seconds / 2 + 1)) --seed 4
-run 'stress, classic' env ALLOC_CONF=expandable_segments:False,cache:True "$stress" --seconds $((seconds / 2 + 1)) --limit 2048
+[ $failed -eq 0 ] || exit 1
+short=$((long / 2 + 1))
+part stress "$stress" --seconds "$long"
+part tight "$stress" --seconds $short --limit 200 --seed 2
+part threads "$stress" --seconds $short --threads 16 --streams 2 --limit 2048 --seed 3
+part alone env ALLOC_CONF=cross_stream_wait:False "$stress" --seconds $short --seed 4
+part classic env ALLOC_CONF=expandable_segments:False,cache:True "$stress" --seconds $short --limit 2048
+part graphs "$B/tests/gpu/graphs"
 if python3 -c 'import torch' 2>/dev/null; then
-  make -s B="$B" "$B/xseg" || exit 1
-  # shellcheck disable=SC2086
-  $CC -std=c11 -D_GNU_SOURCE -O2 -g ${CFLAGS:-} -Wall -Wextra -Iinclude -Isrc -I. -o "$B/tests/gpu/snapshot_script" \
-    tests/snapshot/snapshot_script.c "$B/libxseg.a" -pthread -ldl -lm || exit 1
-  run 'memory_viz' python3 tests/gpu/memory_viz.py "$B/xseg" "$B/tests/gpu/snapshot_script" libcuda.so.1 "$B/tests/gpu/snapshots"
+  part memory_viz python3 -B tests/gpu/memory_viz.py "$B/xseg" "$B/tests/gpu/snapshot_script" libcuda.so.1 "$B/tests/gpu/snapshots"
+else
+  absent memory_viz PyTorch
 fi
-run 'uses that are not declared are found' "$stress" --seconds "$seconds" --undeclared
+part undeclared "$stress" --seconds $short --undeclared
 if command -v compute-sanitizer >/dev/null; then
   # auto asks the driver for fabric handles, and its refusal would count as an error
-  run 'memcheck' env ALLOC_CONF=handle_type:posix_fd compute-sanitizer --tool memcheck --error-exitcode 9 "$stress" --seconds 5 --threads 2 --streams 2
+  part memcheck env ALLOC_CONF=handle_type:posix_fd compute-sanitizer --tool memcheck --error-exitcode 9 "$stress" --seconds 5 --threads 2 --streams 2
 else
-  echo 'skipped: no compute-sanitizer on PATH'
-  skipped=$((skipped + 1))
+  absent memcheck compute-sanitizer
 fi
-# shellcheck disable=SC2086
-$CC -std=c11 -D_GNU_SOURCE -O2 -g ${CFLAGS:-} -Wall -Wextra -Iinclude -o "$B/tests/gpu/graphs" tests/gpu/graphs.c "$B/libxseg.a" \
-  -pthread -ldl -lm || exit 1
-run 'graphs and pools' "$B/tests/gpu/graphs"
-echo "$passed passed, $failed failed, $skipped skipped"
+awk -F '\t' -v p=$passed -v f=$failed -v s=$skipped '
+  BEGIN { printf "{\"passed\": %d, \"failed\": %d, \"skipped\": %d, \"parts\": [", p, f, s }
+  { printf "%s\n  {\"name\": \"%s\", \"verdict\": \"%s\", \"seconds\": %d}", (NR > 1 ? "," : ""), $1, $2, $3 }
+  END { print "\n]}" }' "$B/tests/gpu/rows" >"$B/tests/gpu/summary.json"
+echo "$passed passed, $failed failed, $skipped skipped in $(($(date +%s) - begin)) s"
 [ $failed -eq 0 ]
