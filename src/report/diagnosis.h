@@ -24,6 +24,7 @@ struct xs_refusal {
     uint64_t requested;
     uint64_t bytes; /* rounded */
     const char *tag;
+    const char *by;   /* the callers, as they are named; NULL: not known */
     const char *call; /* the driver's, that failed last; NULL: none did */
     const char *arguments;
     const char *code_name;

@@ -187,6 +187,8 @@ static void print_request(struct xs_out *out, const struct xs_diagnosis *d)
     if (r->tag && r->tag[0])
         xs_out_printf(out, " for %s", r->tag);
     xs_out_text(out, "\n");
+    if (r->by)
+        xs_out_printf(out, "  by           %s\n", r->by);
     if (r->call)
         xs_out_printf(out, "  driver       %s(%s) returned %s (%d)\n", r->call, r->arguments,
                       r->code_name, r->code);
@@ -280,6 +282,7 @@ static void json_refusal(struct xs_json *j, const struct xs_diagnosis *d)
     xs_json_count(j, "requested", r->requested);
     xs_json_count(j, "rounded", r->bytes);
     xs_json_text(j, "tag", r->tag);
+    xs_json_text(j, "by", r->by);
     xs_json_text(j, "driver_call", r->call);
     xs_json_text(j, "driver_arguments", r->call ? r->arguments : NULL);
     xs_json_text(j, "driver_error", r->call ? r->code_name : NULL);

@@ -8,6 +8,7 @@
 #include "base/fmt.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "report/caller.h"
 #include "report/diagnosis.h"
 #include "report/snapshot_file.h"
 #include "report/snapshot_take.h"
@@ -22,6 +23,7 @@ struct report {
     struct xs_driver_error error;
     char code_name[64];
     char tag[XS_TAG_PATH_BYTES];
+    char caller[XS_CALLER_BYTES];
     char error_text[XS_ERROR_TEXT_BYTES];
     bool is_logged;
     char save_as[XS_PATH_BYTES];
@@ -145,6 +147,7 @@ static void call_back(const struct report *r)
 static void tell(void *report)
 {
     struct report *r = report;
+    r->diagnosis.refusal.by = xs_caller(r->caller);
     print(r);
     if (r->is_logged)
         log_text(r->text);

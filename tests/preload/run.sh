@@ -206,6 +206,10 @@ run_reports_the_order() {
     run --report -- "$here/case_order" legacy_memory_comes_back_at_once 2>"$scratch/err" &&
     ! grep -q 'all streams' "$scratch/err"
 }
+run_names_who_was_refused() {
+  run --conf memory_limit:100M,oom_report:True -- env XSEG_LOG=1 "$here/route_shared" 2>"$scratch/err"
+  grep -qE '^xseg:   by +cudaMalloc \(libcudart.so.13\+0x[0-9a-f]+\) < .*\(route_shared\+0x' "$scratch/err" || { cat "$scratch/err" && return 1; }
+}
 # What was recorded is what was asked for, to the event, and the replay takes it.
 run_records() {
   (cd "$scratch" && run --record out.trace -- "$here/$1" $2) || return
@@ -223,6 +227,7 @@ plain_case run_serves run_serves
 plain_case run_off run_off
 plain_case run_reports run_reports
 plain_case run_reports_the_order run_reports_the_order
+plain_case run_names_who_was_refused run_names_who_was_refused
 plain_case run_records run_records route_shared '' 6 1 134217728
 plain_case run_records_streams run_records case_order stream_ordered_memory_stays_in_order 6 3 16777216
 plain_case run_records_threads run_records case_order threads_on_the_legacy_stream 64000 1 '[0-9]*'
