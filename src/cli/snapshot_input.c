@@ -15,14 +15,15 @@
 #include "report/page.h"
 #include "report/snapshot_file.h"
 
-static bool begins_as_pickle(const char *path)
+/* No trace begins so: a pickle, or a snapshot as JSON. */
+static bool begins_as_snapshot(const char *path)
 {
     unsigned char first = 0;
     int fd = strcmp(path, "-") == 0 ? -1 : open(path, O_RDONLY | O_CLOEXEC);
-    bool is_pickle = fd >= 0 && read(fd, &first, 1) == 1 && first == 0x80;
+    bool is_snapshot = fd >= 0 && read(fd, &first, 1) == 1 && (first == 0x80 || first == '{');
     if (fd >= 0)
         close(fd);
-    return is_pickle;
+    return is_snapshot;
 }
 
 /* The whole file; mapped privately, so that a change of it is not seen in part. */
@@ -114,5 +115,5 @@ enum xseg_result xs_snapshot_input_load(struct xs_snapshots *set, const char *pa
     int pid = pid_of(path);
     if (pid)
         return load_process(set, pid);
-    return begins_as_pickle(path) ? load_pickle(set, path) : load_trace(set, path);
+    return begins_as_snapshot(path) ? load_pickle(set, path) : load_trace(set, path);
 }

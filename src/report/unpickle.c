@@ -378,6 +378,8 @@ static enum xseg_result step(struct reader *r, unsigned opcode)
 
 static enum xseg_result read_all(struct reader *r)
 {
+    if (r->bytes && r->data[0] == '{')
+        return bad(r, "this is JSON, for other programs; the same as a pickle can be read");
     if (r->bytes < 2 || r->data[0] != 0x80)
         return bad(r, "this is no pickle");
     for (;;) {

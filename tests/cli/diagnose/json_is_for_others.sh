@@ -1,0 +1,2 @@
+echo '{"segments": []}' >snapshot.json
+xseg diagnose snapshot.json
