@@ -125,7 +125,7 @@ static bool publish(const struct found *found, const char *path)
 
 enum xseg_result xs_driver_load(const char *path)
 {
-    struct found found;
+    struct found found = {.library = NULL};
     const char *file = path ? path : XS_DRIVER_DEFAULT_LIBRARY;
     if (!xs_driver_is_loaded()) {
         enum xseg_result e = find(&found, file);

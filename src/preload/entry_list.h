@@ -47,6 +47,9 @@ struct xs_ipc_handle {        /* CUipcMemHandle */
     B(cuPointerGetAttribute, 4000, (void *data, int attribute, xs_cu_ptr va),                      \
       (data, attribute, va),                                                                       \
       MEMORY, "Start and size of the range are those of the allocation.")                          \
+    B(cuPointerGetAttributes, 7000,                                                                \
+      (unsigned n, int *attributes, void **data, xs_cu_ptr va), (n, attributes, data, va),         \
+      MEMORY, "The same.")                                                                         \
     B(cuMemAllocAsync, 11020, (xs_cu_ptr *va, size_t bytes, xs_cu_stream stream),                  \
       (va, bytes, stream),                                                                         \
       ASYNC, "Served in the order of the stream; a capturing stream's is the driver's.")           \

@@ -133,16 +133,36 @@ xs_cu_result cuMemGetAddressRange_v2(xs_cu_ptr *base, size_t *bytes, xs_cu_ptr v
 /* CUpointer_attribute */
 enum { RANGE_START = 11, RANGE_SIZE = 12 };
 
-xs_cu_result cuPointerGetAttribute(void *data, int attribute, xs_cu_ptr va)
+static bool is_of_range(int attribute)
 {
-    xs_cu_ptr start;
-    size_t size;
-    bool asks = data && va && (attribute == RANGE_START || attribute == RANGE_SIZE);
-    if (!asks || !find_range(va, &start, &size))
-        return xs_native_cuPointerGetAttribute(data, attribute, va);
+    return attribute == RANGE_START || attribute == RANGE_SIZE;
+}
+
+static void write_range(void *data, int attribute, xs_cu_ptr start, size_t size)
+{
     if (attribute == RANGE_START)
         *(xs_cu_ptr *)data = start;
     else
         *(size_t *)data = size;
+}
+
+xs_cu_result cuPointerGetAttribute(void *data, int attribute, xs_cu_ptr va)
+{
+    xs_cu_ptr start;
+    size_t size;
+    if (!data || !va || !is_of_range(attribute) || !find_range(va, &start, &size))
+        return xs_native_cuPointerGetAttribute(data, attribute, va);
+    write_range(data, attribute, start, size);
     return XS_CUDA_SUCCESS;
+}
+
+xs_cu_result cuPointerGetAttributes(unsigned n, int *attributes, void **data, xs_cu_ptr va)
+{
+    xs_cu_ptr start;
+    size_t size;
+    xs_cu_result code = xs_native_cuPointerGetAttributes(n, attributes, data, va);
+    for (unsigned i = 0; !code && i < n; i++)
+        if (is_of_range(attributes[i]) && va && find_range(va, &start, &size))
+            write_range(data[i], attributes[i], start, size);
+    return code;
 }

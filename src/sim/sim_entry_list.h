@@ -100,6 +100,8 @@
     X(cuMemGetAddressRange_v2, INIT, (xs_cu_ptr *base, size_t *bytes, xs_cu_ptr va),               \
       (base, bytes, va))                                                                           \
     X(cuPointerGetAttribute, INIT_CB, (void *data, int attr, xs_cu_ptr va), (data, attr, va))      \
+    X(cuPointerGetAttributes, INIT_CB,                                                             \
+      (unsigned n, int *attrs, void **data, xs_cu_ptr va), (n, attrs, data, va))                   \
     X(cuMemHostRegister_v2, CTX, (void *p, size_t bytes, unsigned flags), (p, bytes, flags))       \
     X(cuMemHostUnregister, CTX, (void *p), (p))                                                    \
     X(cuMemHostAlloc, CTX, (void **p, size_t bytes, unsigned flags), (p, bytes, flags))            \

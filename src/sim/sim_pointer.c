@@ -1,4 +1,5 @@
 /* Host memory known to the driver, and what the driver says of any pointer. */
+#include <string.h>
 #include <sys/mman.h>
 
 #include "sim/sim_capture.h"
@@ -159,5 +160,20 @@ xs_cu_result xs_sim_do_cuPointerGetAttribute(void *data, int attr, xs_cu_ptr va)
         *(unsigned *)data = 1;
     else
         return XS_CUDA_ERROR_NOT_SUPPORTED;
+    return XS_CUDA_SUCCESS;
+}
+
+/* What is not known of the pointer is 0; only an attribute that there is not is refused. */
+xs_cu_result xs_sim_do_cuPointerGetAttributes(unsigned n, int *attrs, void **data, xs_cu_ptr va)
+{
+    if (!n || !attrs || !data)
+        return invalid("NULL argument or no attributes");
+    for (unsigned i = 0; i < n; i++) {
+        xs_cu_result code = xs_sim_do_cuPointerGetAttribute(data[i], attrs[i], va);
+        if (code == XS_CUDA_ERROR_NOT_SUPPORTED)
+            return code;
+        if (code)
+            memset(data[i], 0, attrs[i] == XS_CU_POINTER_RANGE_SIZE ? sizeof(size_t) : sizeof(int));
+    }
     return XS_CUDA_SUCCESS;
 }

@@ -115,6 +115,9 @@ static void a_range_is_the_block(void)
     xs_cu_ptr a = get(300 * MIB), b = get(100 * MIB + 1000), p;
     CHECK(stats().extents.current > 3);
     const size_t offsets[] = {0, 50 * MIB, 100 * MIB + 999};
+    unsigned memory_type = 0;
+    int asked[] = {11, 2, 12};
+    void *answers[] = {&p, &memory_type, &bytes};
     for (int i = 0; i < 3; i++) {
         CU(cu.range(&base, &bytes, b + offsets[i]));
         EQUAL(base, b);
@@ -123,6 +126,11 @@ static void a_range_is_the_block(void)
         EQUAL(p, b);
         CU(cu.attribute(&bytes, 12, b + offsets[i]));
         EQUAL(bytes, 100 * MIB + 1000);
+        bytes = p = 0;
+        CU(cu.attributes(3, asked, answers, b + offsets[i]));
+        EQUAL(p, b);
+        EQUAL(bytes, 100 * MIB + 1000);
+        EQUAL(memory_type, 2); /* of a device, as the driver says */
     }
     CU(cu.release_memory(a));
     CU(cu.release_memory(b));

@@ -48,6 +48,7 @@ static void arguments(void)
     SHOW(cu.free_async(0, NULL));
     SHOW(cu.free_async(0x5000, NULL));
     SHOW(cu.attribute(NULL, 11, 0x5000));
+    SHOW(cu.attributes(0, NULL, NULL, 0x5000));
 }
 
 /* R78: what this driver lacks, or nobody knows. */

@@ -71,6 +71,8 @@
       (xs_cu_ptr * base, size_t * bytes, xs_cu_ptr va))                                            \
     X(attribute, "cuPointerGetAttribute", "cuPointerGetAttribute",                                 \
       (void *data, int attribute, xs_cu_ptr va))                                                   \
+    X(attributes, "cuPointerGetAttributes", "cuPointerGetAttributes",                              \
+      (unsigned n, int *attributes, void **data, xs_cu_ptr va))                                    \
     X(alloc_async, "cuMemAllocAsync", "cuMemAllocAsync",                                           \
       (xs_cu_ptr * va, size_t bytes, xs_cu_stream stream))                                         \
     X(free_async, "cuMemFreeAsync", "cuMemFreeAsync", (xs_cu_ptr va, xs_cu_stream stream))         \
