@@ -14,7 +14,7 @@ xseg=$build/xseg
 scratch=$(mktemp -d "$here/scratch.XXXXXX") || exit 2 # what lies there is preloaded and run
 trap 'rm -rf "$scratch"' EXIT
 export LC_ALL=C LD_LIBRARY_PATH="$build/sim" TEST_PLUGIN="$here/plugin.so" TEST_CONSTRUCTED="$build/tests/unit/fake/constructed.so" XSEG_LOG=0 XSEG_SIM_CAPACITY=1G
-unset XSEG_PRELOAD XSEG_REPORT XSEG_RECORD ALLOC_CONF PYTORCH_ALLOC_CONF PYTORCH_CUDA_ALLOC_CONF
+unset XSEG_PRELOAD XSEG_REPORT XSEG_RECORD DEBUGINFOD_URLS ALLOC_CONF PYTORCH_ALLOC_CONF PYTORCH_CUDA_ALLOC_CONF
 # The sanitizers' run-time has to come first.
 runtime=
 case $build in
@@ -110,6 +110,7 @@ beside_a_tool() {
 }
 # Stopped at calls into the preload.
 under_a_debugger() {
+  gdb -q -batch -nx -ex run "$(command -v true)" 2>&1 | grep -q 'exited normally' || return 77 # it may trace nobody here
   gdb -q -batch -nx -ex 'set confirm off' -ex 'set breakpoint pending on' -ex "set environment LD_PRELOAD $preload" \
     -ex 'break cuMemAlloc_v2' -ex run -ex continue -ex continue -ex 'delete' -ex continue "$here/route_dlsym" >"$scratch/gdb" 2>&1
   grep -q 'exited normally' "$scratch/gdb" && grep -q 'Breakpoint 1.*cuMemAlloc_v2' "$scratch/gdb" || { cat "$scratch/gdb" && return 1; }
@@ -144,6 +145,7 @@ telling_calls() {
   grep -E 'libcuda|socket\(|clone\(.*CLONE_THREAD|ALLOC_CONF' "$scratch/trace" | sed -E 's/^\[pid +[0-9]+\] //; s/ = [0-9]+$//'
 }
 loads_nothing() {
+  strace -o /dev/null true || return 77 # it may trace nobody here
   telling_calls -E LD_PRELOAD= >"$scratch/calls1" && telling_calls -E LD_PRELOAD="$runtime$preload" >"$scratch/calls2" &&
     grep -q "openat(.*libxseg_preload" "$scratch/trace" && diff "$scratch/calls1" "$scratch/calls2"
 }
