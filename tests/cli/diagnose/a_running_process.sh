@@ -8,5 +8,5 @@ xseg diagnose $pid | head -1
 ls here-$pid.pickle | sed "s/$pid/PID/"
 kill $pid
 wait $pid 2>/dev/null
-xseg diagnose $pid 2>&1 | sed "s/ [0-9][0-9]*:/ PID:/"
+xseg diagnose $pid 2>&1 | sed "s/ [0-9][0-9]*:/ PID:/; $SWEPT"
 true

@@ -9,5 +9,5 @@ xseg stat $pid --json | tr , "\n" | grep -c "allocated_bytes.all.current\|larges
 xseg top --once | grep -c "^ *$pid  xseg"
 kill $pid
 wait $pid 2>/dev/null
-xseg stat $pid 2>&1 | sed "s/ [0-9][0-9]*:/ PID:/"
+xseg stat $pid 2>&1 | sed "s/ [0-9][0-9]*:/ PID:/; $SWEPT"
 true
