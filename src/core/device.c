@@ -214,10 +214,10 @@ struct xs_block *xs_device_find(struct xs_device *dev, const void *ptr, bool sur
     return node ? XS_CONTAINER_OF(node, struct xs_block, addr) : NULL;
 }
 
-static bool is_capturing(xs_cu_stream handle)
+/* Of the legacy stream: an error while a blocking stream captures, which stays valid. */
+bool xs_device_is_capturing(xs_cu_stream handle)
 {
     int status = XS_CU_CAPTURE_STATUS_NONE;
-    /* Of the legacy stream: an error while a blocking stream captures, which stays valid. */
     return xs_cu_stream_is_capturing(handle, &status) || status != XS_CU_CAPTURE_STATUS_NONE;
 }
 
@@ -232,7 +232,7 @@ enum xseg_result xs_device_record_fences(struct xs_device *dev)
     xs_lock_release(&dev->lock);
     enum xseg_result e = XSEG_OK;
     for (size_t i = 0; i < n && !e; i++)
-        if (!is_capturing(streams[i]->key.handle))
+        if (!xs_device_is_capturing(streams[i]->key.handle))
             e = xs_fence_record(&dev->fences, streams[i], streams[i]->key.handle);
     return e;
 }
@@ -254,14 +254,14 @@ static size_t trusted_handles(struct xs_device *dev, xs_cu_stream handles[XS_STR
 static bool may_be_capturing(struct xs_device *dev)
 {
     xs_cu_stream handles[XS_STREAM_INDEX_LIMIT];
-    if (atomic_load(&dev->captures) > 0 || is_capturing(NULL))
+    if (atomic_load(&dev->captures) > 0 || xs_device_is_capturing(NULL))
         return true;
     xs_lock_acquire(&dev->lock);
     bool seen = dev->streams.capturing > 0;
     xs_lock_release(&dev->lock);
     size_t n = trusted_handles(dev, handles);
     for (size_t i = 0; i < n && !seen; i++)
-        seen = is_capturing(handles[i]);
+        seen = xs_device_is_capturing(handles[i]);
     return seen;
 }
 
@@ -274,7 +274,7 @@ enum xseg_result xs_device_record_context_fence(struct xs_device *dev)
 
 static enum xseg_result record_stream_fence(struct xs_device *dev, xs_cu_stream handle)
 {
-    if (is_capturing(handle))
+    if (xs_device_is_capturing(handle))
         return XSEG_OK;
     struct xs_stream *stream;
     enum xseg_result e = xs_caches_lock_stream(dev, handle, &stream);

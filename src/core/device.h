@@ -80,6 +80,10 @@ struct xs_block *xs_device_find(struct xs_device *dev, const void *ptr, bool sur
 /* A policy for new requests; the limit of the policy replaces the device's where it names one. */
 void xs_device_apply(struct xs_device *dev, const struct xs_policy *policy);
 
+/* Whether an event on the stream would be part of a capture, or end one: of the legacy stream, also while a blocking
+ * stream captures. The handle is alive and the context current. */
+bool xs_device_is_capturing(xs_cu_stream handle);
+
 /* Closes the epochs of all streams whose handles are sure to be alive, each by its own event. Under GROWTH, the
  * context is current. Errors: HOST_MEMORY, DRIVER. */
 enum xseg_result xs_device_record_fences(struct xs_device *dev);

@@ -20,7 +20,7 @@ struct climb {
     struct xs_block *block; /* not NULL: served */
     bool expandable;
     bool no_address; /* not for the smallest segment that would do */
-    bool capturing;  /* the stream: no event may be recorded or waited for */
+    bool capturing;  /* no event may be recorded on the stream or waited for */
     bool may_borrow;
     bool queued;     /* another thread was on the ladder, and may have left something */
     bool others;     /* as the climb began: other streams held memory */
@@ -429,11 +429,8 @@ enum xseg_result xs_ladder_climb(const struct xs_request *request, struct xs_blo
     enum xseg_result e = xs_context_enter(&dev->context, &scope);
     if (e)
         goto unlock;
-    int capture = XS_CU_CAPTURE_STATUS_NONE;
     bool none = xs_stream_is_none(request->handle);
-    if (request->handle && !none)
-        e = xs_driver_result(xs_cu_stream_is_capturing(request->handle, &capture));
-    c.capturing = capture != XS_CU_CAPTURE_STATUS_NONE;
+    c.capturing = !none && xs_device_is_capturing(request->handle);
     xs_lock_acquire(&dev->lock);
     c.expandable = xs_alloc_is_expandable(dev);
     c.may_borrow = dev->policy.cross_stream_wait && !none;

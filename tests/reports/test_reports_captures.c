@@ -98,6 +98,31 @@ static void r46_full_beside(void)
     ask_while_capturing(s2, 600 * XS_MIB, false);
 }
 
+/* A blocking stream captures, in the order of which the legacy stream's work comes; both names of that stream. */
+static void r46_legacy_beside(void)
+{
+    const xs_cu_stream legacy[] = {NULL, XS_CU_STREAM_LEGACY};
+    fill_cache(0);
+    XT_CU(cu.cuStreamDestroy_v2(s1));
+    XT_CU(cu.cuStreamCreate(&s1, XS_CU_STREAM_DEFAULT));
+    for (size_t i = 0; i < XS_COUNT_OF(legacy); i++) {
+        set_limit(SIZE_MAX);
+        void *old = xt_alloc_on(600 * XS_MIB, legacy[i]);
+        begin_capture(XS_CU_CAPTURE_MODE_RELAXED);
+        xt_free(old);
+        void *p = xt_alloc_on(700 * XS_MIB, legacy[i]); /* grows */
+        set_limit(xt_reserved());
+        void *q = xt_try(900 * XS_MIB, legacy[i]); /* takes every rung */
+        end_capture();
+        xt_check();
+        xt_free(p);
+        if (q)
+            xt_free(q);
+        XT_OK(xseg_empty_cache(0));
+    }
+    destroy_streams();
+}
+
 /* Of a stream that xseg is never passed. */
 static void r46_empty_cache(void)
 {
@@ -200,6 +225,10 @@ int main(void)
         REPORT("R46: a full limit leaves the capture valid, max_split_size_mb", r46_full,
                "ALLOC_CONF=expandable_segments:False,max_split_size_mb:64"),
         REPORT("R46: a full limit beside a capture leaves it valid", r46_full_beside),
+        REPORT("R46: growth on the legacy stream beside a capture leaves it valid",
+               r46_legacy_beside),
+        REPORT("R46: classic growth on the legacy stream beside a capture leaves it valid",
+               r46_legacy_beside, CLASSIC),
         REPORT("R46: emptying the cache leaves the capture valid", r46_empty_cache),
         REPORT("R46: emptying the cache leaves the capture valid, classic", r46_empty_cache,
                CLASSIC),
