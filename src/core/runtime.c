@@ -185,10 +185,13 @@ struct xs_device *xs_runtime_open_device(int ordinal)
 
 enum xseg_result xs_runtime_device(int ordinal, struct xs_device **dev)
 {
-    *dev = xs_runtime_open_device(ordinal);
-    if (xs_likely(*dev != NULL))
-        return XSEG_OK;
-    enum xseg_result e = open_device(ordinal);
+    enum xseg_result e = XSEG_OK;
+    if (ordinal == XSEG_CURRENT_DEVICE && atomic_load(&runtime.started))
+        e = xs_context_current_device(&ordinal);
+    *dev = e ? NULL : xs_runtime_open_device(ordinal);
+    if (e || xs_likely(*dev != NULL))
+        return e;
+    e = open_device(ordinal);
     if (!e && ordinal == XSEG_CURRENT_DEVICE)
         e = xs_context_current_device(&ordinal);
     if (e)

@@ -271,6 +271,41 @@ static void r96_map(void)
     r96_slow(XS_CALL_mem_map);
 }
 
+static _Atomic bool has_opened;
+
+static void *open_another(void *unused)
+{
+    void *p = NULL;
+    (void)unused;
+    XT_OK(xseg_malloc(&p, 512, 1, NULL));
+    atomic_store(&has_opened, true);
+    xt_free(p);
+    return NULL;
+}
+
+/* Whoever means the current context's device waits for no other device either. */
+static void r96_open(void)
+{
+    pthread_t thread;
+    void *p;
+    const struct xs_fault slow = {XS_CALL_device_total_mem, 1, 1, 0, XS_CUDA_SUCCESS, 500000000};
+    xt_make_context(0);
+    xt_free(xt_alloc(XS_MIB));
+    xs_fault_add(&slow);
+    XT_EQUAL(pthread_create(&thread, NULL, open_another, NULL), 0);
+    while (!xs_fault_seen())
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    for (unsigned i = 0; i < 100; i++) {
+        XT_OK(xseg_malloc(&p, XS_MIB, XSEG_CURRENT_DEVICE, NULL));
+        xt_free(p);
+    }
+    XT_CHECK(!atomic_load(&has_opened));
+    pthread_join(thread, NULL);
+    xs_fault_clear();
+    XT_OK(xseg_empty_cache(XSEG_CURRENT_DEVICE));
+    xt_check_devices(2);
+}
+
 static void *grow_many(void *seed)
 {
     void *p[16];
@@ -321,6 +356,8 @@ int main(void)
         REPORT("R89: also when a request writes the line", r89_fallback),
         REPORT("R95: a cached pair makes no driver call", r95),
         REPORT("R95: frees and questions make no driver call", r95_another_thread_frees),
+        REPORT("R96: the current device is used while another is opened", r96_open,
+               "XSEG_SIM_DEVICES=2"),
         REPORT("R96: a slow cuMemCreate does not hold up cached requests", r96_create),
         REPORT("R96: a slow cuMemMap does not hold up cached requests", r96_map),
         REPORT("R96: threads that grow at once all succeed", r96_two_grow),
