@@ -195,7 +195,7 @@ static size_t fresh_size(const struct xs_growth *g, size_t missing, size_t room,
     else if (!tight)
         bytes = xs_max(bytes, (size_t)((double)reserved * dev->policy.extent_ahead));
     bytes = xs_min(xs_max(bytes, dev->policy.extent_min), dev->policy.extent_max);
-    bytes = xs_max(granule, xs_pow2_floor(bytes / granule) * granule);
+    bytes = xs_pow2_floor(xs_max(granule, bytes) / granule) * granule;
     size_t most = room && !tight ? missing + room : missing;
     most = xs_min(most, xs_min(headroom, dev->max_fresh_bytes));
     return xs_min(bytes, xs_pow2_floor(most / granule) * granule);

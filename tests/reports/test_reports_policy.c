@@ -118,6 +118,26 @@ static void r22(void)
     refused("roundup_power2_divisions:3", "3");
 }
 
+/* ---- extents smaller than a granule, and larger than the device ----------------------------------- */
+
+static void odd_extents(const char *conf)
+{
+    XT_OK(xseg_configure(conf));
+    for (size_t mib = 1; mib < 200; mib *= 3) {
+        void *p = xt_alloc(mib * XS_MIB);
+        xt_check();
+        xt_free(p);
+        XT_OK(xseg_empty_cache(0));
+    }
+}
+
+static void extent_bounds(void)
+{
+    odd_extents("extent_min:0,extent_max:1");
+    odd_extents("extent_min:3M,extent_max:5M");
+    odd_extents("extent_min:1T,extent_max:1T");
+}
+
 /* ---- R94: never a block smaller than the request ---------------------------------------------- */
 
 static void r94(void)
@@ -145,6 +165,7 @@ int main(void)
                "expandable_segments:False"),
         REPORT("R28: without caching every request reaches the driver as it is", r28,
                "ALLOC_CONF=backend:cudaMalloc"),
+        REPORT("bounds of an extent that are no extent's size", extent_bounds),
         REPORT("R94: a larger request never gets the smaller block", r94),
         REPORT("R94: the same in classic mode", r94, CLASSIC),
         REPORT("R94: the same with coarse rounding", r94, "ALLOC_CONF=roundup_power2_divisions:2"),
