@@ -221,6 +221,21 @@ bool xs_device_is_capturing(xs_cu_stream handle)
     return xs_cu_stream_is_capturing(handle, &status) || status != XS_CU_CAPTURE_STATUS_NONE;
 }
 
+/* Without HEAP a record might be taken for another stream, whose frees would then pass with this one's fence. */
+static void hold(struct xs_stream *const *streams, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        streams[i]->refs++;
+}
+
+static void let_go(struct xs_device *dev, struct xs_stream *const *streams, size_t n)
+{
+    xs_lock_acquire(&dev->lock);
+    for (size_t i = 0; i < n; i++)
+        streams[i]->refs--;
+    xs_lock_release(&dev->lock);
+}
+
 #define ALIVE_MAX 64
 
 enum xseg_result xs_device_record_fences(struct xs_device *dev)
@@ -229,11 +244,13 @@ enum xseg_result xs_device_record_fences(struct xs_device *dev)
     xs_assert_held(&dev->growth); /* so none of them is unregistered meanwhile */
     xs_lock_acquire(&dev->lock);
     size_t n = xs_streams_alive_and_open(&dev->streams, streams, ALIVE_MAX);
+    hold(streams, n);
     xs_lock_release(&dev->lock);
     enum xseg_result e = XSEG_OK;
     for (size_t i = 0; i < n && !e; i++)
         if (!xs_device_is_capturing(streams[i]->key.handle))
             e = xs_fence_record(&dev->fences, streams[i], streams[i]->key.handle);
+    let_go(dev, streams, n);
     return e;
 }
 
@@ -280,8 +297,11 @@ static enum xseg_result record_stream_fence(struct xs_device *dev, xs_cu_stream 
     enum xseg_result e = xs_caches_lock_stream(dev, handle, &stream);
     if (e)
         return e;
+    hold(&stream, 1);
     xs_lock_release(&dev->lock);
-    return xs_fence_record(&dev->fences, stream, handle);
+    e = xs_fence_record(&dev->fences, stream, handle);
+    let_go(dev, &stream, 1);
+    return e;
 }
 
 static enum xseg_result close_stream_locked(struct xs_device *dev, xs_cu_stream handle)

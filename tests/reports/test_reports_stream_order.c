@@ -4,6 +4,7 @@
  */
 #include <pthread.h>
 
+#include "driver/driver_fault.h"
 #include "report_fixture.h"
 
 #define BYTES (4 * XS_MIB)
@@ -356,6 +357,54 @@ static void record_taken_by_free_async(void)
     XT_CU(cu.cuStreamDestroy_v2(late));
 }
 
+static void *unregister_first(void *unused)
+{
+    (void)unused;
+    XT_OK(xseg_stream_unregister(0, first));
+    return NULL;
+}
+
+/* A thread is recording a fence on `first`, whose record nothing names any more, when all other records are in
+ * use and a new stream comes. What is freed on that one does not pass with the fence of `first`. */
+static void record_taken_while_its_fence_is_recorded(void)
+{
+    static xs_cu_stream streams[ALL_INDEXES];
+    static bool has_run;
+    const struct xs_fault slow = {XS_CALL_event_create, 1, 1, 0, XS_CUDA_SUCCESS, 500000000};
+    pthread_t thread;
+    xt_make_context(0);
+    first = streams[0] = xt_new_stream();
+    for (unsigned i = 1; i < ALL_INDEXES; i++) {
+        streams[i] = xt_new_stream();
+        xt_alloc_on(512, streams[i]); /* out of one extent, whose rest is idle */
+    }
+    xt_alloc_on(1024, streams[1]); /* on both sides, so that p joins nothing */
+    void *p = xt_alloc_on(BYTES, first);
+    xt_alloc_on(XS_MIB, streams[1]);
+    xt_free(p);
+    XT_OK(xseg_configure("cache:False"));
+    XT_CHECK(xt_alloc_on(BYTES, first) ==
+             p); /* so `first` has freed something, and holds nothing free */
+    XT_OK(xseg_free_async(p, streams[1]));
+    XT_CHECK(xs_fault_add(&slow));
+    XT_EQUAL(pthread_create(&thread, NULL, unregister_first, NULL), 0);
+    nanosleep(&(struct timespec){0, 200000000}, NULL);
+    xs_cu_stream late = xt_new_stream();
+    void *q = NULL; /* there may be no record for it until the fence is recorded */
+    if (xseg_malloc(&q, BYTES, 0, late) == XSEG_OK) {
+        XT_CU(sim.stream_manual(late, true));
+        work(late, q, BYTES);
+        XT_CU(cu.cuLaunchHostFunc(late, note_run, &has_run));
+        xt_free(q);
+    }
+    pthread_join(thread, NULL);
+    xs_fault_clear();
+    set_limit(xt_reserved());
+    void *r = xt_alloc_on(56 * XS_MIB, streams[1]);
+    if (q && (uintptr_t)q - (uintptr_t)r < 56 * XS_MIB)
+        must_come_after(streams[1], &has_run);
+}
+
 /* ---- another device is current ------------------------------------------------------------------ */
 
 static int current_device(void)
@@ -407,6 +456,8 @@ int main(void)
         REPORT("more streams over time than there are indexes", many_streams_one_after_another),
         REPORT("a stream whose record was taken is not mistaken", record_taken_by_free_async),
         REPORT("another device is current", another_device_is_current, "XSEG_SIM_DEVICES=2"),
+        REPORT("a record taken while its fence is recorded",
+               record_taken_while_its_fence_is_recorded, "ALLOC_CONF=extent_min:64M"),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
