@@ -61,7 +61,7 @@ void xs_caches_return_large(struct xs_device *dev, struct xs_cache *c);
 /* All threads' caches and the depot are emptied. Returns whether there was anything. */
 bool xs_caches_flush(struct xs_device *dev);
 
-/* For xs_thread_on_exit(): empties and ends the thread's caches. */
+/* Empties and ends the caches of a thread that ends. No device may be closed meanwhile. */
 void xs_caches_thread_exit(struct xs_thread *t);
 /* The device goes: ends its caches; their threads make new ones. */
 void xs_caches_end(struct xs_device *dev);

@@ -98,6 +98,16 @@ static void load_driver_unlocked(void)
         xs_error_clear();
 }
 
+/* No device is closed meanwhile: a thread's end is no call, so nobody knows when it is over. */
+static void thread_exit(struct xs_thread *t)
+{
+    if (xs_runtime_is_over())
+        return;
+    xs_lock_acquire(&runtime.lock);
+    xs_caches_thread_exit(t);
+    xs_lock_release(&runtime.lock);
+}
+
 /* What reading the policy had to say goes to the report: it is logged once no lock is held. */
 static enum xseg_result start_locked(struct xs_conf_report *report)
 {
@@ -110,7 +120,7 @@ static enum xseg_result start_locked(struct xs_conf_report *report)
         return e;
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, watch_forks);
-    xs_thread_on_exit(xs_caches_thread_exit);
+    xs_thread_on_exit(thread_exit);
     atomic_store_explicit(&runtime.started, true, memory_order_release);
     return XSEG_OK;
 }

@@ -228,6 +228,37 @@ static void r89_fallback(void)
     xs_log_redirect(NULL, NULL);
 }
 
+/* ---- the end of a thread is no call, so it may be under way when xseg is shut down -------------- */
+
+#define ENDING 4
+
+static _Atomic unsigned calls_made;
+
+static void *allocate_and_end(void *unused)
+{
+    (void)unused;
+    xt_free(xt_alloc(4096));
+    atomic_fetch_add(&calls_made, 1);
+    return NULL;
+}
+
+static void shutdown_beside_ends(void)
+{
+    pthread_attr_t detached;
+    pthread_t thread;
+    pthread_attr_init(&detached);
+    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+    for (unsigned round = 0; round < 300; round++) {
+        atomic_store(&calls_made, 0);
+        for (unsigned i = 0; i < ENDING; i++)
+            XT_EQUAL(pthread_create(&thread, &detached, allocate_and_end, NULL), 0);
+        while (atomic_load(&calls_made) < ENDING)
+            sched_yield();
+        XT_OK(xseg_shutdown());
+    }
+    pthread_attr_destroy(&detached);
+}
+
 /* ---- R96: a slow driver call holds up nobody who needs no memory ------------------------------ */
 
 static _Atomic bool has_grown;
@@ -356,6 +387,7 @@ int main(void)
         REPORT("R89: also when a request writes the line", r89_fallback),
         REPORT("R95: a cached pair makes no driver call", r95),
         REPORT("R95: frees and questions make no driver call", r95_another_thread_frees),
+        REPORT("threads end while xseg is shut down", shutdown_beside_ends),
         REPORT("R96: the current device is used while another is opened", r96_open,
                "XSEG_SIM_DEVICES=2"),
         REPORT("R96: a slow cuMemCreate does not hold up cached requests", r96_create),
