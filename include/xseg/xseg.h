@@ -128,6 +128,7 @@ XSEG_API enum xseg_result xseg_stream_unregister(int device, xseg_stream stream)
  * is open, nothing that would invalidate it is done on behalf of other streams. A capturing stream that is
  * passed to xseg_malloc() is recognised without this, and taken to capture until it is passed again, or until the
  * last announced capture has ended: who announces captures announces all of them.
+ * Errors: INVALID_VALUE (an end without a begin), and those of a first call.
  */
 XSEG_API enum xseg_result xseg_capture(int device, int begins);
 

@@ -195,6 +195,21 @@ static void r46_announced(void)
     destroy_streams();
 }
 
+/* An end too many is refused, and takes nothing from the next capture. */
+static void r46_ended_twice(void)
+{
+    fill_cache(0);
+    XT_OK(xseg_capture(0, true));
+    XT_OK(xseg_capture(0, false));
+    XT_EQUAL(xseg_capture(0, false), XSEG_ERROR_INVALID_VALUE);
+    XT_OK(xseg_capture(0, true));
+    begin_capture(XS_CU_CAPTURE_MODE_GLOBAL);
+    XT_OK(xseg_empty_cache(0));
+    end_capture();
+    XT_OK(xseg_capture(0, false));
+    destroy_streams();
+}
+
 /* What was freed on streams that are gone comes back although a vouched stream once captured that is gone too.
  * (Of one that nobody vouches for, xseg cannot know that its capture is over.) */
 static void r46_forgotten(void)
@@ -235,6 +250,7 @@ int main(void)
         REPORT("R46: freeing beside a capture leaves it valid", r46_freed_beside),
         REPORT("R46: one of many vouched streams captures", r46_many_vouched),
         REPORT("R46: an announced capture on a stream that xseg does not know", r46_announced),
+        REPORT("R46: the end of a capture that has not begun", r46_ended_twice),
         REPORT("R46: a capture that is over is forgotten", r46_forgotten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
