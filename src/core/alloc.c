@@ -166,6 +166,7 @@ static enum xseg_result begin(struct xs_request *request, const struct xs_stream
         !(*block = best_fit(request, &dev->stats.now.rung_best_fit))) {
         request->stream->refs++;
         request->pool->users++;
+        request->again = true;
     }
     xs_lock_release(&dev->lock);
     return found || e ? e : begin_anew(request, block);

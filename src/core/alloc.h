@@ -20,6 +20,7 @@ struct xs_request {
     uint64_t lane;        /* of pool and stream: with the size, the key of cached blocks */
     xs_cu_stream handle;  /* alive while the call lasts */
     struct xs_cache *own; /* the calling thread's cache, or NULL */
+    bool again;           /* its heap has been searched for it before */
 };
 
 /* The stream is known. */

@@ -56,7 +56,7 @@ struct xs_block *xs_classic_best_fit(const struct xs_request *request)
 {
     struct xs_device *dev = request->dev;
     struct xs_heap *heap = heap_for(request);
-    heap->searches++;
+    heap->searches += !request->again; /* the ladder searches more often than PyTorch does */
     xs_cu_ptr va;
     struct xs_block *block = xs_heap_find(heap, request->bytes, 1, request->stream, &va);
     if (!block || !may_serve(&dev->policy, block, request->bytes))
@@ -188,8 +188,9 @@ enum xseg_result xs_classic_release_for(struct xs_device *dev, const struct xs_r
 
 /* ---- garbage collection --------------------------------------------------------------------- */
 
-/* The average age of free segments, in searches; 0: there are none. Under HEAP. */
-static uint32_t average_age(const struct xs_heap *heap)
+/* The average age of free segments, in searches, rounded up, for ages are whole numbers. False: there are none.
+ * Under HEAP. */
+static bool average_age(const struct xs_heap *heap, uint32_t *age)
 {
     uint64_t sum = 0, count = 0;
     for (uint32_t index = 0; index < heap->trees; index++) {
@@ -201,10 +202,11 @@ static uint32_t average_age(const struct xs_heap *heap)
             count++;
         }
     }
-    return count ? (uint32_t)(sum / count) : 0;
+    *age = count ? (uint32_t)((sum + count - 1) / count) : 0;
+    return count > 0;
 }
 
-/* Above its share of what may be held, what has been free for longer than average goes. */
+/* Above its share of what may be held, all that has been free for longer than average goes, until it is enough. */
 static enum xseg_result collect_garbage(struct xs_device *dev)
 {
     struct xs_heap *heap = &dev->main.classic[XS_CLASSIC_LARGE];
@@ -214,13 +216,14 @@ static enum xseg_result collect_garbage(struct xs_device *dev)
     size_t allowed = xs_min(dev->limit_bytes, dev->caps.total_bytes);
     size_t keep = (size_t)(threshold * (double)allowed);
     for (;;) {
+        uint32_t age;
         xs_lock_acquire(&dev->lock);
         size_t before = dev->stats.now.reserved_bytes.current;
-        uint32_t age = average_age(heap);
+        bool any = average_age(heap, &age);
         xs_lock_release(&dev->lock);
-        if (before <= keep || !age)
+        if (before <= keep || !any)
             return XSEG_OK;
-        enum xseg_result e = release_heap(dev, heap, keep, age);
+        enum xseg_result e = release_heap(dev, heap, 0, age);
         if (e || dev->stats.now.reserved_bytes.current == before)
             return e;
     }

@@ -38,8 +38,8 @@
       "large_segment_size_mb.")                                                                    \
     X(garbage_collection_threshold, "garbage_collection_threshold",                                \
       SHARE, "off", "(0, 1)", "off", RESET, LIVE,                                                  \
-      "Share of the limit above which classic segments that are long unused go back to the "       \
-      "driver before memory grows; no effect without a limit.")                                    \
+      "Share of the limit, or without one of the device's memory, above which classic segments "   \
+      "that are long unused go back to the driver before memory grows.")                           \
     X(roundup_power2_divisions, "roundup_power2_divisions",                                        \
       ROUNDUP, "off", "", "off", RESET, LIVE,                                                      \
       "Round requests up to a power of two cut into this many steps: a power of two for all "      \

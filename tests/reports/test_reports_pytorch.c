@@ -253,6 +253,67 @@ static void collect_among_extents(void)
     XT_EQUAL(xt_live().handle_bytes, 64 * XS_MIB);
 }
 
+/* ---- garbage collection, classic ---------------------------------------------------------------- */
+
+/* A search of the heap, and nothing else: `p` is the only free block that large, and fits exactly. */
+static void *search(void *p)
+{
+    xt_free(p);
+    void *again = xt_alloc(40 * XS_MIB);
+    XT_CHECK(again == p);
+    return again;
+}
+
+/* All that is at least of average age goes, also where less would be enough. */
+static void collect_all_that_is_old(void)
+{
+    set_limit(200 * XS_MIB);
+    void *p = xt_alloc(40 * XS_MIB);
+    void *a = xt_alloc(30 * XS_MIB), *b = xt_alloc(32 * XS_MIB), *c = xt_alloc(34 * XS_MIB);
+    xt_free(a);
+    xt_free(b);
+    p = search(p);
+    xt_free(c);
+    void *q = xt_alloc(44 * XS_MIB); /* ages 2, 2 and 1 */
+    XT_EQUAL(xt_reserved(), (40 + 34 + 44) * XS_MIB);
+    xt_check();
+    xt_free(p);
+    xt_free(q);
+}
+
+/* The average of two ages is between them. */
+static void collect_the_older_of_two(void)
+{
+    set_limit(200 * XS_MIB);
+    void *p = xt_alloc(40 * XS_MIB);
+    void *a = xt_alloc(30 * XS_MIB), *b = xt_alloc(32 * XS_MIB);
+    xt_free(a);
+    p = search(p);
+    xt_free(b);
+    void *q = xt_alloc(44 * XS_MIB); /* ages 2 and 1 */
+    XT_EQUAL(xt_reserved(), (40 + 32 + 44) * XS_MIB);
+    xt_free(p);
+    xt_free(q);
+}
+
+/* A request that finds nothing is one search, however often the ladder looks. */
+static void collect_by_requests(void)
+{
+    set_limit(340 * XS_MIB);
+    void *p = xt_alloc(40 * XS_MIB);
+    void *a = xt_alloc(30 * XS_MIB), *b = xt_alloc(32 * XS_MIB), *c = xt_alloc(34 * XS_MIB);
+    xt_free(a);
+    void *grown = xt_alloc(60 * XS_MIB);
+    xt_free(b);
+    p = search(p);
+    xt_free(c);
+    void *q = xt_alloc(64 * XS_MIB); /* ages 3, 2 and 1 */
+    XT_EQUAL(xt_reserved(), (40 + 34 + 60 + 64) * XS_MIB);
+    xt_free(p);
+    xt_free(q);
+    xt_free(grown);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -277,6 +338,12 @@ int main(void)
         REPORT("a script of 35 steps", script),
         REPORT("a script of 35 steps, classic", script, CLASSIC_CONF),
         REPORT("extents and classic segments under one limit", mixed_under_a_limit),
+        REPORT("garbage collection takes all that is of average age", collect_all_that_is_old,
+               "ALLOC_CONF=expandable_segments:False,garbage_collection_threshold:0.6"),
+        REPORT("garbage collection takes the older of two", collect_the_older_of_two,
+               "ALLOC_CONF=expandable_segments:False,garbage_collection_threshold:0.5"),
+        REPORT("garbage collection counts ages in requests", collect_by_requests,
+               "ALLOC_CONF=expandable_segments:False,garbage_collection_threshold:0.5"),
         REPORT("garbage collection among extents", collect_among_extents),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
