@@ -27,7 +27,6 @@ struct climb {
     bool could_move; /* and the own one something that could move */
     void *report;    /* of the refusal */
     char news[400];  /* to be logged once no lock is held */
-    bool retried;
 };
 
 /* ---- fences --------------------------------------------------------------------------------- */
