@@ -47,10 +47,6 @@
     X(per_process_memory_fraction, "per_process_memory_fraction",                                  \
       SHARE, "1", "[0, 1]", "", KEEP, START,                                                       \
       "Limit of reserved memory as a share of the device's total memory; 1: no limit.")            \
-    X(throw_on_cudamalloc_oom, "throw_on_cudamalloc_oom",                                          \
-      BOOL, "False", "False|True", "", KEEP, LIVE,                                                 \
-      "Refuse a request that does not fit under per_process_memory_fraction before the driver is " \
-      "asked.")                                                                                    \
     X(backend, "backend",                                                                          \
       CHOICE, "native", "native|cudaMalloc", "", KEEP, START,                                      \
       "native: cache memory; cudaMalloc: no caching, every request and every free goes to the "    \
@@ -179,6 +175,8 @@
 #define XS_OPTION_IGNORED_LIST(X)                                                                  \
     X("release_lock_on_cudamalloc", XS_REASON_LOCK)                                                \
     X("release_lock_on_hipmalloc", XS_REASON_LOCK)                                                 \
+    X("throw_on_cudamalloc_oom",                                                                   \
+      "always so: what the limit leaves no room for is refused before the driver is asked")        \
     X("graph_capture_record_stream_reuse",                                                         \
       "reuse inside a capture follows streams, not the shape of the graph")                        \
     X("expandable_segments_reserve_by_class",                                                      \

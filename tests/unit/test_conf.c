@@ -18,11 +18,11 @@ static void a_full_string_of_pytorch(void **state)
     assert_int_equal(policy.max_non_split_rounding, 40 * XS_MIB);
     assert_true(policy.garbage_collection_threshold == 0.5);
     assert_true(policy.per_process_memory_fraction == 0.75);
-    assert_true(policy.throw_on_cudamalloc_oom);
     assert_int_equal(policy.backend, XS_BACKEND_NATIVE);
     assert_true(policy.expandable_segments_reserve.share == 0.5);
-    expect_counts(1, 0, 0); /* a division of 1 is noted */
+    expect_counts(2, 0, 0); /* a division of 1 is noted, and what is always so */
     expect_line("1 means no rounding");
+    expect_line("throw_on_cudamalloc_oom has no effect: always so");
 }
 
 static void our_own_keys(void **state)
@@ -193,8 +193,7 @@ static void a_refused_string_changes_nothing(void **state)
         {":", "column 1: a key is missing"},
         {"slack", "has no value"},
         {"slack,0.5", "column 1: 'slack' has no value"},
-        {"throw_on_cudamalloc_oom:True:slack:40",
-         "column 29: throw_on_cudamalloc_oom:True: expected ','"},
+        {"cross_stream_wait:True:slack:40", "column 23: cross_stream_wait:True: expected ','"},
         {"roundup_power2_divisions:[256:1,512:2", "column 26: '[' without a ']'"},
         {"roundup_power2_divisions:[]",
          "column 27: roundup_power2_divisions: '': the list is empty"},

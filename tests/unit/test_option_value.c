@@ -7,10 +7,10 @@ static void booleans(void **state)
                                       "Truee", "T", "\"True\"", "none"};
     char text[64];
     (void)state;
-    expect_fine("throw_on_cudamalloc_oom:true");
-    assert_true(policy.throw_on_cudamalloc_oom);
-    expect_fine("throw_on_cudamalloc_oom:false");
-    assert_false(policy.throw_on_cudamalloc_oom);
+    expect_fine("cross_stream_wait:true");
+    assert_true(policy.cross_stream_wait);
+    expect_fine("cross_stream_wait:false");
+    assert_false(policy.cross_stream_wait);
     expect_fine("gpu_direct_rdma:true");
     assert_int_equal(policy.gpu_direct_rdma, XS_RDMA_ON);
     for (size_t i = 0; i < XS_COUNT_OF(bad); i++) {

@@ -173,7 +173,7 @@ static void every_name_has_the_same_effect(void **state)
     static const char text[] =
         "expandable_segments:False,max_split_size_mb:64,roundup_power2_divisions:[256:1,>:4],"
         "garbage_collection_threshold:0.8,per_process_memory_fraction:0.5,slack:0.1,"
-        "throw_on_cudamalloc_oom:True,backend:cudaMalloc,memory_limit:1G";
+        "cross_stream_wait:False,backend:cudaMalloc,memory_limit:1G";
     struct xs_policy first;
     (void)state;
     for (size_t i = 0; i < xs_policy_variable_count; i++) {
