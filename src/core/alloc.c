@@ -206,6 +206,13 @@ static enum xseg_result fill(struct xs_device *dev, const struct xs_block *block
     return e;
 }
 
+/* Whether the handle of the stream means it in this thread too. */
+static bool is_within_reach(const struct xs_stream *stream)
+{
+    const struct xs_thread *t = xs_thread_current;
+    return stream->key.handle != XS_CU_STREAM_PER_THREAD || (t && t->id == stream->key.id);
+}
+
 static enum xseg_result fill_with_poison(struct xs_device *dev, const struct xs_block *block,
                                          xs_cu_stream handle)
 {
@@ -302,7 +309,8 @@ enum xseg_result xs_free(struct xs_device *dev, struct xs_block *block)
         if (xs_free_hit(own, block))
             return XSEG_OK;
     }
-    if (!block->uses) /* else other streams may still be reading it */
+    /* Else work that is not before this on the stream may still be reading it. */
+    if (!block->uses && is_within_reach(block->stream))
         fill_with_poison(dev, block, block->stream->key.handle);
     xs_lock_acquire(&dev->lock);
     if (xs_block_state_of(block) != XS_BLOCK_LIVE) {

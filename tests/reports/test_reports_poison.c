@@ -1,5 +1,7 @@
 /* Report R43: under the key `poison`, a use on another stream that was not declared reads the poison, and a
  * declared one never does. */
+#include <pthread.h>
+
 #include "two_streams.h"
 
 #define BYTES   (2 * XS_MIB)
@@ -93,6 +95,31 @@ static void freed_behind(void)
     destroy();
 }
 
+static void *free_it(void *p)
+{
+    xt_make_context(0);
+    xt_free(p);
+    xt_drop_context(0);
+    return NULL;
+}
+
+/* The per-thread stream of the thread that frees is not the block's, and nothing orders a fill on it. */
+static void freed_by_another_thread(void)
+{
+    pthread_t thread;
+    xt_make_context(0);
+    XT_CU(sim.stream_manual(XS_CU_STREAM_PER_THREAD, true));
+    void *p = xt_alloc_on(BYTES, XS_CU_STREAM_PER_THREAD);
+    XT_CU(cu.cuMemsetD8Async((uintptr_t)p, CONTENT, BYTES, XS_CU_STREAM_PER_THREAD));
+    sim.stream_advance(XS_CU_STREAM_PER_THREAD, SIZE_MAX);
+    reading = (struct reading){p, 0, 0};
+    XT_CU(cu.cuLaunchHostFunc(XS_CU_STREAM_PER_THREAD, read_now, &reading));
+    XT_EQUAL(pthread_create(&thread, NULL, free_it, p), 0);
+    pthread_join(thread, NULL);
+    XT_CU(cu.cuStreamSynchronize(XS_CU_STREAM_PER_THREAD));
+    expect(CONTENT);
+}
+
 static void is_filled_with(const unsigned char *p, unsigned char value)
 {
     for (size_t i = 0; i < BYTES; i += 4099)
@@ -160,6 +187,8 @@ int main(void)
                "ALLOC_CONF=poison:165,expandable_segments:False"),
         REPORT("R43: a declared use never does", declared, KEY),
         REPORT("R43: nor does one that the free comes behind", freed_behind, KEY),
+        REPORT("R43: nor does one on the per-thread stream of another thread",
+               freed_by_another_thread, KEY),
         REPORT("R43: off, nothing is filled", off_fills_nothing),
         REPORT("R43: set by a call, it holds for all blocks", with_context_set_later),
         REPORT("R43: also with no context current", set_later),
