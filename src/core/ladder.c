@@ -134,16 +134,18 @@ static enum xseg_result rung_poll(struct climb *c)
     return e;
 }
 
-/* Waits for one fence and makes what it freed usable. False: nothing to wait for. */
-static bool wait_for_fence(struct climb *c)
+/* Waits for one fence and makes what it freed usable. *waited false: nothing to wait for. */
+static enum xseg_result wait_for_fence(struct climb *c, bool *waited)
 {
-    bool waited = false;
-    bool others = others_hold_memory(c);
-    if (c->capturing || xs_fence_wait_oldest(&c->dev->fences, others, &waited) || !waited)
-        return false;
+    enum xseg_result e = XSEG_OK;
+    *waited = false;
+    if (!c->capturing)
+        e = xs_fence_wait_oldest(&c->dev->fences, others_hold_memory(c), waited);
+    if (!*waited)
+        return e;
     xs_caches_flush(c->dev);
     xs_device_settle(c->dev, c->request->stream);
-    return true;
+    return XSEG_OK;
 }
 
 /* ---- growing -------------------------------------------------------------------------------- */
@@ -242,7 +244,7 @@ static enum xseg_result grow_expandable(struct climb *c)
         size_t most = dev->max_fresh_bytes;
         enum xseg_result e = grow_once(c, patient, &wait);
         if (wait) {
-            patient = !record_fences(c, others_hold_memory(c)) && wait_for_fence(c);
+            patient = !record_fences(c, others_hold_memory(c)) && !wait_for_fence(c, &wait) && wait;
             if (search_again(c, &dev->stats.now.rung_wait))
                 return XSEG_OK;
         } else if (e == XSEG_ERROR_NOT_SUPPORTED) {
@@ -308,17 +310,19 @@ static enum xseg_result rung_borrow(struct climb *c)
 
 static enum xseg_result rung_wait(struct climb *c)
 {
+    uint64_t *counter = &c->dev->stats.now.rung_wait;
+    bool waited = false;
     /* What was borrowed waits for this stream now. */
     enum xseg_result e = record_fences(c, others_hold_memory(c));
-    if (e)
-        return e;
-    e = XSEG_ERROR_OUT_OF_MEMORY;
-    while (e == XSEG_ERROR_OUT_OF_MEMORY && wait_for_fence(c)) {
-        if (search_again(c, &c->dev->stats.now.rung_wait))
-            return XSEG_OK;
+    if (!e)
+        e = wait_for_fence(c, &waited);
+    while (!e && waited && !search_again(c, counter)) {
         e = grow(c);
         if (c->block)
-            count(c, &c->dev->stats.now.rung_wait);
+            count(c, counter);
+        else if (e == XSEG_ERROR_OUT_OF_MEMORY)
+            e = wait_for_fence(c, &waited);
+        waited &= !c->block;
     }
     return e;
 }

@@ -1,4 +1,5 @@
 /* Reports R08, R37, R38, R42: memory of one stream is wanted by another, or by none. */
+#include "driver/driver_fault.h"
 #include "two_streams.h"
 
 #define COUNT 500
@@ -166,6 +167,28 @@ static void r38_waits(void)
     destroy_streams();
 }
 
+/* A GPU that has failed is no want of memory. */
+static void r38_waits_for_a_dead_gpu(void)
+{
+    const struct xs_fault dead = {XS_CALL_event_synchronize, 1, UINT64_MAX, 0,
+                                  XS_CUDA_ERROR_UNKNOWN,     0};
+    void *q = NULL;
+    two_streams();
+    XT_OK(xseg_stream_register(0, s1));
+    XT_CU(sim.stream_manual(s1, true));
+    set_limit(64 * XS_MIB);
+    void *p = xt_alloc_on(60 * XS_MIB, s1);
+    XT_CU(sim.launch(s1, (uintptr_t)p, 60 * XS_MIB));
+    xt_free(p);
+    XT_CHECK(xs_fault_add(&dead));
+    XT_EQUAL(xseg_malloc(&q, 40 * XS_MIB, 0, s2), XSEG_ERROR_DRIVER);
+    text_says("cuEventSynchronize");
+    xs_fault_clear();
+    xt_free(xt_alloc_on(40 * XS_MIB, s2));
+    xt_check();
+    destroy_streams();
+}
+
 /* ---- R42: streams come and go ----------------------------------------------------------------- */
 
 static void r42_destroyed(void)
@@ -240,6 +263,8 @@ int main(void)
         REPORT("R38: waiting for the oldest work comes before a refusal", r38),
         REPORT("R38: the GPU waits for blocks in use elsewhere, the host does not", r38_borrows),
         REPORT("R38: the host waits for the oldest work only", r38_waits,
+               "ALLOC_CONF=cross_stream_wait:False"),
+        REPORT("R38: a wait that fails is told as such", r38_waits_for_a_dead_gpu,
                "ALLOC_CONF=cross_stream_wait:False"),
         REPORT("R42: destroyed streams leave no garbage", r42_destroyed),
         REPORT("R42: destroyed streams leave no garbage, classic", r42_destroyed, CLASSIC),
