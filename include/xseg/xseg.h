@@ -124,7 +124,7 @@ XSEG_API enum xseg_result xseg_stream_register(int device, xseg_stream stream);
 XSEG_API enum xseg_result xseg_stream_unregister(int device, xseg_stream stream);
 
 /*
- * Tells that a capture of streams of this device begins (true) or has ended (false); calls nest. While one
+ * Tells that a capture of streams of this device is about to begin (true) or has ended (false); calls nest. While one
  * is open, nothing that would invalidate it is done on behalf of other streams. A capturing stream that is
  * passed to xseg_malloc() is recognised without this, and taken to capture until it is passed again, or until the
  * last announced capture has ended: who announces captures announces all of them.

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "core/alloc.h"
+#include "core/captures.h"
 #include "core/reading.h"
 #include "core/runtime.h"
 #include "core/trim.h"
@@ -209,28 +210,13 @@ enum xseg_result xseg_stream_unregister(int device, xseg_stream stream)
     return e ? e : xs_device_close_stream(dev, stream);
 }
 
-static enum xseg_result end_capture(struct xs_device *dev)
-{
-    int open = atomic_load(&dev->captures);
-    while (open > 0 && !atomic_compare_exchange_weak(&dev->captures, &open, open - 1))
-        continue;
-    if (!open)
-        return xs_fail(XSEG_ERROR_INVALID_VALUE, "xseg_capture: no capture has begun");
-    if (open > 1)
-        return XSEG_OK;
-    xs_lock_acquire(&dev->lock);
-    xs_streams_forget_captures(&dev->streams);
-    xs_lock_release(&dev->lock);
-    return XSEG_OK;
-}
-
 enum xseg_result xseg_capture(int device, int begins)
 {
     struct xs_device *dev;
     enum xseg_result e = xs_runtime_device(device, &dev);
     if (e || !begins)
-        return e ? e : end_capture(dev);
-    atomic_fetch_add(&dev->captures, 1);
+        return e ? e : xs_captures_end(dev);
+    xs_captures_begin(dev);
     return XSEG_OK;
 }
 

@@ -6,6 +6,7 @@
 #include "cache/depot.h"
 #include "core/account.h"
 #include "core/caches.h"
+#include "core/captures.h"
 #include "core/reading.h"
 #include "core/route.h"
 #include "core/waiting.h"
@@ -214,13 +215,6 @@ struct xs_block *xs_device_find(struct xs_device *dev, const void *ptr, bool sur
     return node ? XS_CONTAINER_OF(node, struct xs_block, addr) : NULL;
 }
 
-/* Of the legacy stream: an error while a blocking stream captures, which stays valid. */
-bool xs_device_is_capturing(xs_cu_stream handle)
-{
-    int status = XS_CU_CAPTURE_STATUS_NONE;
-    return xs_cu_stream_is_capturing(handle, &status) || status != XS_CU_CAPTURE_STATUS_NONE;
-}
-
 /* Without HEAP a record might be taken for another stream, whose frees would then pass with this one's fence. */
 static void hold(struct xs_stream *const *streams, size_t n)
 {
@@ -248,50 +242,26 @@ enum xseg_result xs_device_record_fences(struct xs_device *dev)
     xs_lock_release(&dev->lock);
     enum xseg_result e = XSEG_OK;
     for (size_t i = 0; i < n && !e; i++)
-        if (!xs_device_is_capturing(streams[i]->key.handle))
+        if (!xs_captures_has(streams[i]->key.handle))
             e = xs_fence_record(&dev->fences, streams[i], streams[i]->key.handle);
     let_go(dev, streams, n);
     return e;
 }
 
-/* Handles that the caller vouches for. Returns how many. */
-static size_t trusted_handles(struct xs_device *dev, xs_cu_stream handles[XS_STREAM_INDEX_LIMIT])
-{
-    size_t n = 0;
-    xs_lock_acquire(&dev->lock);
-    for (unsigned i = 0; i < XS_STREAM_BUCKETS; i++)
-        for (const struct xs_stream *s = dev->streams.bucket[i]; s; s = s->next)
-            if (s->trusted)
-                handles[n++] = s->key.handle;
-    xs_lock_release(&dev->lock);
-    return n;
-}
-
-/* What is vouched for is asked; of others, what was seen when they were last passed. */
-static bool may_be_capturing(struct xs_device *dev)
-{
-    xs_cu_stream handles[XS_STREAM_INDEX_LIMIT];
-    if (atomic_load(&dev->captures) > 0 || xs_device_is_capturing(NULL))
-        return true;
-    xs_lock_acquire(&dev->lock);
-    bool seen = dev->streams.capturing > 0;
-    xs_lock_release(&dev->lock);
-    size_t n = trusted_handles(dev, handles);
-    for (size_t i = 0; i < n && !seen; i++)
-        seen = xs_device_is_capturing(handles[i]);
-    return seen;
-}
-
+/* Either this sees the capture, or whoever begins it sees this and waits. */
 enum xseg_result xs_device_record_context_fence(struct xs_device *dev)
 {
-    if (may_be_capturing(dev))
-        return XSEG_ERROR_NOT_SUPPORTED;
-    return xs_fence_record(&dev->fences, NULL, NULL);
+    xs_assert_held(&dev->growth);
+    atomic_store(&dev->recording, true);
+    enum xseg_result e = xs_captures_maybe(dev) ? XSEG_ERROR_NOT_SUPPORTED
+                                                : xs_fence_record(&dev->fences, NULL, NULL);
+    atomic_store(&dev->recording, false);
+    return e;
 }
 
 static enum xseg_result record_stream_fence(struct xs_device *dev, xs_cu_stream handle)
 {
-    if (xs_device_is_capturing(handle))
+    if (xs_captures_has(handle))
         return XSEG_OK;
     struct xs_stream *stream;
     enum xseg_result e = xs_caches_lock_stream(dev, handle, &stream);

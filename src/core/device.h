@@ -31,10 +31,11 @@ struct xs_device {
     struct xs_context context;
 
     struct xs_cache_shared cache_shared;
-    struct xs_depot *depot;   /* has its own locks */
-    struct xs_fences fences;  /* has its own lock */
-    _Atomic unsigned poison;  /* the policy's, for paths that take no lock */
-    _Atomic int captures;     /* announced by the caller and not ended */
+    struct xs_depot *depot;  /* has its own locks */
+    struct xs_fences fences; /* has its own lock */
+    _Atomic unsigned poison; /* the policy's, for paths that take no lock */
+    _Atomic int captures;    /* announced by the caller and not ended */
+    _Atomic bool recording; /* a context-wide event, so no capture may begin: see core/captures.h */
     _Atomic uint32_t tick_ms; /* when those who watch were last told */
 
     struct xs_lock caches_lock; /* rank CACHES */
@@ -79,10 +80,6 @@ struct xs_block *xs_device_find(struct xs_device *dev, const void *ptr, bool sur
 
 /* A policy for new requests; the limit of the policy replaces the device's where it names one. */
 void xs_device_apply(struct xs_device *dev, const struct xs_policy *policy);
-
-/* Whether an event on the stream would be part of a capture, or end one: of the legacy stream, also while a blocking
- * stream captures. The handle is alive and the context current. */
-bool xs_device_is_capturing(xs_cu_stream handle);
 
 /* Closes the epochs of all streams whose handles are sure to be alive, each by its own event. Under GROWTH, the
  * context is current. Errors: HOST_MEMORY, DRIVER. */

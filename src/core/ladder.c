@@ -6,6 +6,7 @@
 #include "base/fmt.h"
 #include "base/log.h"
 #include "core/account.h"
+#include "core/captures.h"
 #include "core/classic.h"
 #include "core/growth.h"
 #include "core/reading.h"
@@ -433,7 +434,7 @@ enum xseg_result xs_ladder_climb(const struct xs_request *request, struct xs_blo
     if (e)
         goto unlock;
     bool none = xs_stream_is_none(request->handle);
-    c.capturing = !none && xs_device_is_capturing(request->handle);
+    c.capturing = !none && xs_captures_has(request->handle);
     xs_lock_acquire(&dev->lock);
     c.expandable = xs_alloc_is_expandable(dev);
     c.may_borrow = dev->policy.cross_stream_wait && !none;

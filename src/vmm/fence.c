@@ -124,12 +124,17 @@ enum xseg_result xs_fence_record(struct xs_fences *fences, struct xs_stream *str
     return e;
 }
 
-static void mark_passed(struct xs_fences *fences, struct fence *f)
+static void put_aside(struct xs_fences *fences, struct fence *f)
 {
-    raise_to(f->stream ? &f->stream->passed : &fences->context_passed, f->epoch);
     xs_list_remove(&f->link);
     xs_list_push_back(&fences->spare, &f->link);
     fences->pending_count--;
+}
+
+static void mark_passed(struct xs_fences *fences, struct fence *f)
+{
+    raise_to(f->stream ? &f->stream->passed : &fences->context_passed, f->epoch);
+    put_aside(fences, f);
 }
 
 /* A context's fence covers every fence recorded before it. */
@@ -139,6 +144,13 @@ static void mark_covered(struct xs_fences *fences, struct fence *f)
         while (fences->pending.next != &f->link)
             mark_passed(fences, fence_of(fences->pending.next));
     mark_passed(fences, f);
+}
+
+/* A stream that began to capture just before its event was recorded has taken that into the capture, where it stands
+ * for nothing: it is put aside, and another one will be recorded. */
+static bool is_answer(xs_cu_result code)
+{
+    return code == XS_CUDA_ERROR_NOT_READY || code == XS_CUDA_ERROR_CAPTURED_EVENT;
 }
 
 enum xseg_result xs_fence_poll(struct xs_fences *fences, bool *progress)
@@ -153,12 +165,14 @@ enum xseg_result xs_fence_poll(struct xs_fences *fences, bool *progress)
         if (code == XS_CUDA_SUCCESS) {
             mark_covered(fences, fence_of(link));
             *progress = true;
+        } else if (code == XS_CUDA_ERROR_CAPTURED_EVENT) {
+            put_aside(fences, fence_of(link));
         } else if (code != XS_CUDA_ERROR_NOT_READY) {
             break;
         }
     }
     xs_lock_release(&fences->lock);
-    return code == XS_CUDA_ERROR_NOT_READY ? XSEG_OK : xs_driver_result(code);
+    return is_answer(code) ? XSEG_OK : xs_driver_result(code);
 }
 
 static struct fence *newest_of_context(const struct xs_fences *fences)
@@ -193,11 +207,15 @@ static struct fence *oldest(const struct xs_fences *fences, bool of_context)
 /* The lock is held over the wait: other threads that need a fence have to wait for the same work. */
 enum xseg_result xs_fence_wait_oldest(struct xs_fences *fences, bool of_context, bool *waited)
 {
-    xs_cu_result code = XS_CUDA_SUCCESS;
+    xs_cu_result code;
+    struct fence *f;
     xs_lock_acquire(&fences->lock);
-    struct fence *f = oldest(fences, of_context);
-    if (f)
-        code = xs_cu_event_synchronize(f->event);
+    do {
+        f = oldest(fences, of_context);
+        code = f ? xs_cu_event_synchronize(f->event) : XS_CUDA_SUCCESS;
+        if (code == XS_CUDA_ERROR_CAPTURED_EVENT)
+            put_aside(fences, f);
+    } while (code == XS_CUDA_ERROR_CAPTURED_EVENT);
     *waited = f && !code;
     if (*waited)
         mark_covered(fences, f);

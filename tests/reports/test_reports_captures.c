@@ -1,4 +1,8 @@
 /* Report R46: memory is asked for, freed and given back while a stream captures. */
+#include <pthread.h>
+#include <time.h>
+
+#include "driver/driver_fault.h"
 #include "two_streams.h"
 
 static const int modes[] = {XS_CU_CAPTURE_MODE_GLOBAL, XS_CU_CAPTURE_MODE_THREAD_LOCAL,
@@ -210,6 +214,65 @@ static void r46_ended_twice(void)
     destroy_streams();
 }
 
+/* ---- captures that begin while an event is about to be recorded ------------------------------------ */
+
+static void *empty_cache(void *unused)
+{
+    (void)unused;
+    XT_OK(xseg_empty_cache(0));
+    return NULL;
+}
+
+static void *ask_on_s2(void *unused)
+{
+    (void)unused;
+    xt_free(xt_alloc_on(40 * XS_MIB, s2));
+    return NULL;
+}
+
+/* Another thread does something; its first call of the entry takes its time, and meanwhile a capture begins. */
+static void capture_during(void *(*does)(void *), enum xs_call call, bool announced)
+{
+    const struct xs_fault slow = {call, 1, 1, 0, XS_CUDA_SUCCESS, 500000000};
+    pthread_t thread;
+    XT_CHECK(xs_fault_add(&slow));
+    XT_EQUAL(pthread_create(&thread, NULL, does, NULL), 0);
+    nanosleep(&(struct timespec){0, 200000000}, NULL);
+    if (announced)
+        XT_OK(xseg_capture(0, true));
+    begin_capture(XS_CU_CAPTURE_MODE_GLOBAL);
+    pthread_join(thread, NULL);
+    xs_fault_clear();
+    end_capture();
+    if (announced)
+        XT_OK(xseg_capture(0, false));
+}
+
+/* A capture that is announced waits for the event. */
+static void r46_begins_beside_context_event(void)
+{
+    two_streams();
+    xt_free(xt_alloc_on(8 * XS_MIB, s2));
+    capture_during(empty_cache, XS_CALL_ctx_record_event, true);
+    destroy_streams();
+}
+
+/* Of a stream that is vouched for: its event becomes part of the capture. Nothing counts on it. */
+static void r46_takes_an_event(void)
+{
+    two_streams();
+    XT_OK(xseg_stream_register(0, s1));
+    xt_free(xt_alloc_on(8 * XS_MIB, s1));
+    capture_during(ask_on_s2, XS_CALL_event_record, false);
+    sim.clear_violations(); /* the simulator would rather not be asked about it */
+    xt_free(xt_alloc_on(80 * XS_MIB, s2));
+    set_limit(96 * XS_MIB);
+    xt_free(xt_alloc_on(90 * XS_MIB, s2)); /* with what s1 has freed */
+    xt_check();
+    XT_OK(xseg_stream_unregister(0, s1));
+    destroy_streams();
+}
+
 /* What was freed on streams that are gone comes back although a vouched stream once captured that is gone too.
  * (Of one that nobody vouches for, xseg cannot know that its capture is over.) */
 static void r46_forgotten(void)
@@ -250,6 +313,9 @@ int main(void)
         REPORT("R46: freeing beside a capture leaves it valid", r46_freed_beside),
         REPORT("R46: one of many vouched streams captures", r46_many_vouched),
         REPORT("R46: an announced capture on a stream that xseg does not know", r46_announced),
+        REPORT("R46: a capture begins while a context-wide event is recorded",
+               r46_begins_beside_context_event),
+        REPORT("R46: a capture takes the event of its stream", r46_takes_an_event),
         REPORT("R46: the end of a capture that has not begun", r46_ended_twice),
         REPORT("R46: a capture that is over is forgotten", r46_forgotten),
     };
