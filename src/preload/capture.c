@@ -36,17 +36,21 @@ static void count(int by)
         xseg_capture(here->ordinal, by > 0);
 }
 
-/* The captured stream is another one than the legacy stream, and once it captures nothing can be waited for. */
-static void before_begin(xs_cu_stream stream)
+/* The captured stream is another one than the legacy stream, and once it captures nothing can be waited for. It is
+ * counted before, so that no thread records a context-wide event in between. */
+static bool before_begin(xs_cu_stream stream)
 {
-    if (xs_door_is_open())
-        xs_order_note_work(stream ? stream : XS_CU_STREAM_PER_THREAD, "cuStreamBeginCapture");
+    if (!xs_door_is_open())
+        return false;
+    xs_order_note_work(stream ? stream : XS_CU_STREAM_PER_THREAD, "cuStreamBeginCapture");
+    count(1);
+    return true;
 }
 
-static xs_cu_result after_begin(xs_cu_result code)
+static xs_cu_result after_begin(xs_cu_result code, bool counted)
 {
-    if (code == XS_CUDA_SUCCESS && xs_door_is_open())
-        count(1);
+    if (code && counted)
+        count(-1);
     return code;
 }
 
@@ -61,8 +65,8 @@ static xs_cu_result after_end(xs_cu_result code, bool was_capturing)
 #define DEFINE_BEGIN(symbol, params, args)                                                         \
     xs_cu_result symbol params                                                                     \
     {                                                                                              \
-        before_begin(stream);                                                                      \
-        return after_begin(xs_native_##symbol args);                                               \
+        bool counted = before_begin(stream);                                                       \
+        return after_begin(xs_native_##symbol args, counted);                                      \
     }
 
 DEFINE_BEGIN(cuStreamBeginCapture, (xs_cu_stream stream), (stream))

@@ -329,6 +329,22 @@ static void an_abandoned_capture_is_over(void)
     no_violations();
 }
 
+/* Nor does one that was never begun. */
+static void a_refused_capture_is_none(void)
+{
+    start();
+    xs_cu_stream t;
+    CU(cu.stream_create(&t, XS_CU_STREAM_NON_BLOCKING));
+    CHECK(cu.begin_capture(NULL, XS_CU_CAPTURE_MODE_RELAXED) != XS_CUDA_SUCCESS);
+    sim.clear_violations();
+    xs_cu_ptr p = get(700 * MIB);
+    CU(cu.set_bytes(p, 1, 4096, t));
+    CU(cu.release_memory(p));
+    CU(cu.release_memory(get(700 * MIB)));
+    EQUAL(stats().reserved_bytes.peak, 700 * MIB);
+    no_violations();
+}
+
 /* ---- peers: two devices ------------------------------------------------------------------------- */
 
 static void peers_reach_memory_of_before_and_after(void)
@@ -389,6 +405,7 @@ int main(int argc, char **argv)
         X(a_capture_without_a_cache_is_as_natively),
         X(a_capturing_stream_asks_the_driver),
         X(an_abandoned_capture_is_over),
+        X(a_refused_capture_is_none),
         X(peers_reach_memory_of_before_and_after),
         X(peers_are_waited_for),
 #undef X
