@@ -66,8 +66,10 @@ enum xseg_result {
  * at once; memory freed on another stream only when the GPU has passed everything queued there, or
  * when `stream` has been made to wait for it on the GPU (cross_stream_wait). So the memory is for work
  * on `stream`: another user, the CPU among them, has to come after that stream first.
- * May wait for the GPU only where the request would otherwise exceed the limit or the device.
- * Errors: OUT_OF_MEMORY, INVALID_VALUE (2^60 bytes and more), NO_DRIVER, NO_DEVICE, DRIVER, HOST_MEMORY.
+ * May wait for the GPU only where the request would otherwise exceed the limit or the device, or reserved memory
+ * the most that was ever live by more than `slack` (docs/options.md), while the GPU still works on what has been freed.
+ * Errors: OUT_OF_MEMORY, INVALID_VALUE (2^60 bytes and more), NO_DRIVER, NO_DEVICE, DRIVER, HOST_MEMORY,
+ * NOT_SUPPORTED (4095 streams hold memory of the device; a second CUDA context of it is current).
  */
 XSEG_API enum xseg_result xseg_malloc(void **ptr, size_t bytes, int device, xseg_stream stream);
 
@@ -83,7 +85,8 @@ XSEG_API enum xseg_result xseg_free(void *ptr);
 /*
  * Frees a pointer in the order of `stream`, of the same device, which need not be the one it was allocated
  * for; stands in for cudaFreeAsync. All work on the memory must come before this call in that stream's
- * order. Like xseg_free() otherwise. Errors: UNKNOWN_POINTER, INVALID_VALUE, HOST_MEMORY.
+ * order. Like xseg_free() otherwise, but asks the driver who a created stream is, so that in a CUDA host callback
+ * only a default stream may be named. Errors: UNKNOWN_POINTER, HOST_MEMORY, DRIVER, NOT_SUPPORTED (as xseg_malloc()).
  */
 XSEG_API enum xseg_result xseg_free_async(void *ptr, xseg_stream stream);
 
@@ -91,7 +94,7 @@ XSEG_API enum xseg_result xseg_free_async(void *ptr, xseg_stream stream);
  * Work on `stream` uses the memory too: when it is freed, it is not handed out or given back before what
  * that stream has been given by then is done. As torch's Tensor.record_stream. Call it after queueing the
  * work and before the free. Nothing for the stream that the memory was allocated for.
- * Errors: UNKNOWN_POINTER, HOST_MEMORY.
+ * Errors: UNKNOWN_POINTER, HOST_MEMORY, DRIVER, NOT_SUPPORTED (as xseg_malloc()).
  */
 XSEG_API enum xseg_result xseg_record_stream(void *ptr, xseg_stream stream);
 
