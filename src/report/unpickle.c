@@ -403,7 +403,9 @@ enum xseg_result xs_unpickle(struct xs_unpickled *u, const char *name, const voi
 {
     struct reader r = {.u = u, .name = name, .data = data, .bytes = bytes};
     memset(u, 0, sizeof(*u));
-    enum xseg_result e = read_all(&r);
+    /* Values are taken from the stack by their place in it, also none of them. */
+    enum xseg_result e =
+        xs_array_reserve(&r.stack, sizeof(struct xs_value)) ? read_all(&r) : no_memory(&r);
     xs_array_drop(&r.stack);
     xs_array_drop(&r.marks);
     xs_array_drop(&r.memo);
