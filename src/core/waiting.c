@@ -7,6 +7,8 @@ bool xs_waiting_add_use(struct xs_device *dev, struct xs_block *block, struct xs
 {
     if (stream == block->stream)
         return true;
+    if (block->heap == &dev->main.classic[XS_CLASSIC_UNCACHED])
+        return true; /* the driver's free waits for all streams, and the block is kept for nobody */
     for (const struct xs_use *use = block->uses; use; use = use->next)
         if (use->stream == stream)
             return true;

@@ -91,6 +91,28 @@ static void r28(void)
     XT_EQUAL(sim.calls("cuMemCreate"), 0);
 }
 
+/* Nor a block that was used on another stream: it goes back like any other, and serves nobody else. */
+static void r28_used_elsewhere(void)
+{
+    xt_make_context(0);
+    xs_cu_stream other = xt_new_stream();
+    for (unsigned i = 1; i <= 4; i++) {
+        void *p = xt_alloc(30 * XS_MIB), *q;
+        XT_OK(xseg_record_stream(p, other));
+        XT_CU(sim.launch(other, (uintptr_t)p, 30 * XS_MIB));
+        xt_free(p);
+        XT_EQUAL(xt_live().alloc_bytes, 0);
+        p = xt_alloc(3 * XS_MIB);
+        q = xt_alloc(3 * XS_MIB);
+        xt_free(p);
+        memset(q, 1, 3 * XS_MIB);
+        xt_check();
+        xt_free(q);
+    }
+    XT_CU(cu.cuStreamDestroy_v2(other));
+    XT_EQUAL(xt_reserved(), 0);
+}
+
 /* ---- R22: rounding at the edges of its slots -------------------------------------------------- */
 
 static void rounds(size_t bytes, size_t block)
@@ -164,6 +186,8 @@ int main(void)
                "ALLOC_CONF=per_process_memory_fraction:0.5,throw_on_cudamalloc_oom:True,"
                "expandable_segments:False"),
         REPORT("R28: without caching every request reaches the driver as it is", r28,
+               "ALLOC_CONF=backend:cudaMalloc"),
+        REPORT("R28: nor is a block that was used on another stream", r28_used_elsewhere,
                "ALLOC_CONF=backend:cudaMalloc"),
         REPORT("bounds of an extent that are no extent's size", extent_bounds),
         REPORT("R94: a larger request never gets the smaller block", r94),
