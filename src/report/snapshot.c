@@ -74,7 +74,8 @@ void xs_snapshot_sort(struct xs_snapshot *s)
     if (sorted)
         return;
     qsort(s->segments, s->n_segments, sizeof(*s->segments), by_va);
-    qsort(s->blocks, s->n_blocks, sizeof(*s->blocks), by_va);
+    if (s->n_blocks)
+        qsort(s->blocks, s->n_blocks, sizeof(*s->blocks), by_va);
     size_t first = 0;
     for (size_t i = 0; i < s->n_segments; i++) {
         s->segments[i].first_block = first;
