@@ -94,8 +94,22 @@ static void given(void *p, size_t bytes, unsigned stream)
 static void free_at(size_t i)
 {
     const struct model_block block = model_remove(i);
+    const unsigned other = (unsigned)random_below(MODEL_STREAMS);
+    const uint64_t kind = random_below(100);
+    if (kind < 8) { /* another stream uses it too */
+        streams_use(other, block.va, block.allocated);
+        XT_OK(xseg_record_stream((void *)block.va, streams.handle[other]));
+        streams_freed(other, block.va, block.allocated);
+    } else if (kind < 16) { /* the other one's order counts from here on */
+        streams_wait(other, block.stream);
+        streams_use(other, block.va, block.allocated);
+        streams_freed(other, block.va, block.allocated);
+    }
     streams_freed(block.stream, block.va, block.allocated);
-    xt_free((void *)block.va);
+    if (kind >= 8 && kind < 16)
+        XT_OK(xseg_free_async((void *)block.va, streams.handle[other]));
+    else
+        xt_free((void *)block.va);
     run.frees++;
 }
 

@@ -62,6 +62,16 @@ static inline void streams_use(unsigned stream, uintptr_t va, size_t bytes)
         sim.stream_advance(handle, MODEL_MAX_QUEUED);
 }
 
+/* What `stream` is given from now on comes behind all that `first` has been given. */
+static inline void streams_wait(unsigned stream, unsigned first)
+{
+    xs_cu_event event;
+    XT_CU(cu.cuEventCreate(&event, XS_CU_EVENT_DISABLE_TIMING));
+    XT_CU(cu.cuEventRecord(event, streams.handle[first]));
+    XT_CU(cu.cuStreamWaitEvent(streams.handle[stream], event, 0));
+    XT_CU(cu.cuEventDestroy_v2(event));
+}
+
 static inline bool is_over(const struct ghost *ghost)
 {
     return streams.done[ghost->stream] >= ghost->seq;
