@@ -27,8 +27,10 @@ __attribute__((constructor)) static void connect_floors(void)
 /* Its page would be left behind; nothing of the driver is touched. */
 __attribute__((destructor)) static void leave(void)
 {
-    if (!xs_runtime_is_over()) /* else another thread of the parent may hold the lock for ever */
-        xs_watch_end();
+    if (xs_runtime_is_over()) /* another thread of the parent may hold the lock for ever */
+        return;
+    xs_watch_end();
+    xs_runtime_leave();
 }
 
 /* ---- memory --------------------------------------------------------------------------------- */

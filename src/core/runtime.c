@@ -244,10 +244,16 @@ static enum xseg_result configure_locked(const char *conf, struct xs_conf_report
     enum xseg_result e = xs_policy_apply(&policy, conf, "xseg_configure", report);
     if (e)
         return e;
+    bool in_use = false;
+    for (int i = 0; i < XS_DEVICE_LIMIT; i++) {
+        struct xs_device *dev = xs_runtime_open_device(i);
+        if (dev)
+            xs_device_apply(dev, &policy);
+        in_use |= dev != NULL;
+    }
+    if (in_use)
+        xs_policy_note_late(&runtime.policy, &policy, report);
     runtime.policy = policy;
-    for (int i = 0; i < XS_DEVICE_LIMIT; i++)
-        if (xs_runtime_open_device(i))
-            xs_device_apply(xs_runtime_open_device(i), &policy);
     return XSEG_OK;
 }
 
@@ -272,6 +278,13 @@ enum xseg_result xs_runtime_configure(const char *conf)
 enum xseg_result xs_runtime_use_driver(const char *path)
 {
     return xs_runtime_is_over() ? forked() : xs_driver_load(path);
+}
+
+/* Report R24: who sets the variable too late would wonder for long. Under no lock: this is the end. */
+void xs_runtime_leave(void)
+{
+    if (atomic_load(&runtime.started) && xs_policy_environment_changed(&runtime.policy))
+        xs_log("%s has changed since it was read: without effect", xs_policy_variables[0]);
 }
 
 /* ---- the end -------------------------------------------------------------------------------- */

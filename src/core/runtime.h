@@ -30,6 +30,8 @@ enum xseg_result xs_runtime_configure(const char *conf);
 enum xseg_result xs_runtime_use_driver(const char *path);
 
 enum xseg_result xs_runtime_shutdown(void);
+/* The process ends: says what went unnoticed. Touches no driver. */
+void xs_runtime_leave(void);
 /* The same for one device, whose context is about to go; nothing where it is not open. What the driver refuses
  * then goes with the context. */
 void xs_runtime_close_device(int ordinal);

@@ -45,10 +45,10 @@
       "Round requests up to a power of two cut into this many steps: a power of two for all "      \
       "sizes, or [MB:steps,...,>:steps]; 0 and 1: no such rounding.")                              \
     X(per_process_memory_fraction, "per_process_memory_fraction",                                  \
-      SHARE, "1", "[0, 1]", "", KEEP, START,                                                       \
+      SHARE, "1", "[0, 1]", "", KEEP, LIVE,                                                       \
       "Limit of reserved memory as a share of the device's total memory; 1: no limit.")            \
     X(backend, "backend",                                                                          \
-      CHOICE, "native", "native|cudaMalloc", "", KEEP, START,                                      \
+      CHOICE, "native", "native|cudaMalloc", "", KEEP, LIVE,                                      \
       "native: cache memory; cudaMalloc: no caching, every request and every free goes to the "    \
       "driver.")                                                                                   \
     X(expandable_segments_reserve, "expandable_segments_reserve",                                  \
@@ -58,7 +58,7 @@
 
 #define XS_OPTION_OWN_LIST(X)                                                                      \
     X(memory_limit, "memory_limit",                                                                \
-      SIZE, "unlimited", "[1, )", "unlimited", KEEP, START,                                        \
+      SIZE, "unlimited", "[1, )", "unlimited", KEEP, LIVE,                                        \
       "Limit of reserved memory on each device; the smaller of it and "                            \
       "per_process_memory_fraction counts.")                                                       \
     X(extent_share, "extent_share",                                                                \

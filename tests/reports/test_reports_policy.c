@@ -1,5 +1,53 @@
 /* Reports R22 to R28 and R94: what a policy string does to memory. */
+#include "base/log.h"
 #include "report_fixture.h"
+
+/* ---- R24: what comes too late ------------------------------------------------------------------ */
+
+static unsigned late_notes;
+
+static void count_late(void *ctx, const char *line)
+{
+    (void)ctx;
+    late_notes += strstr(line, "has no effect on devices in use") != NULL;
+}
+
+static void r24_call(void)
+{
+    xs_log_redirect(count_late, NULL);
+    XT_OK(xseg_configure("handle_type:none")); /* in time */
+    void *p = xt_alloc(XS_MIB);
+    XT_EQUAL(late_notes, 0);
+    XT_OK(xseg_configure("handle_type:posix_fd,slack:0.5,memory_limit:8M"));
+    XT_EQUAL(late_notes, 1);
+    must_not_fit(10 * XS_MIB);
+    xt_free(p);
+    xs_log_redirect(NULL, NULL);
+}
+
+static void set_too_late(void)
+{
+    xt_free(xt_alloc(XS_MIB));
+    setenv("ALLOC_CONF", "slack:0.5", 1);
+}
+
+/* All that a child says at its end. */
+static void r24_variable(void)
+{
+    char text[4096];
+    int ends[2];
+    XT_EQUAL(pipe(ends), 0);
+    const int own = dup(STDERR_FILENO);
+    dup2(ends[1], STDERR_FILENO);
+    setenv("XSEG_LOG", "1", 1);
+    run_forked(set_too_late);
+    dup2(own, STDERR_FILENO);
+    close(ends[1]);
+    const ssize_t n = read(ends[0], text, sizeof(text) - 1);
+    text[n > 0 ? n : 0] = '\0';
+    if (!strstr(text, "xseg: ALLOC_CONF has changed since it was read"))
+        XT_FAIL("it said: %s", text);
+}
 
 /* ---- R25: extents are switched off and on at run time ----------------------------------------- */
 
@@ -178,6 +226,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         REPORT("R22: rounding to divisions of a power of two", r22,
                "ALLOC_CONF=roundup_power2_divisions:2"),
+        REPORT("R24: options that come too late are named", r24_call),
+        REPORT("R24: a variable that is set too late is named in the end", r24_variable),
         REPORT("R25: memory comes from what is switched on when it is asked for", r25),
         REPORT("R26: max_split_size_mb below 20 is refused in words", r26),
         REPORT("R27: above the fraction no driver call is made", r27, "XSEG_SIM_CAPACITY=4G",

@@ -254,12 +254,12 @@ static void options_that_come_too_late_are_noted(void **state)
 {
     struct xs_policy before = policy;
     (void)state;
-    expect_fine("backend:cudaMalloc,extent_share:3,memory_limit:1G");
+    expect_fine("handle_type:none,extent_share:3,memory_limit:1G,page:False");
     xs_policy_note_late(&before, &policy, &report);
     assert_int_equal(report.count[XS_CONF_NOTE], 2);
     assert_string_equal(report.messages[0].text,
-                        "backend:cudaMalloc has no effect on devices in use");
-    assert_string_equal(report.messages[1].text, "memory_limit:1G has no effect on devices in use");
+                        "handle_type:none has no effect on devices in use");
+    assert_string_equal(report.messages[1].text, "page:False has no effect on devices in use");
 }
 
 /* ---- as text ---- */
