@@ -55,7 +55,7 @@ XS_LDFLAGS  := -pthread $(SAN_FLAGS) $(COV_FLAGS) $(LDFLAGS)
 LDLIBS      := -ldl -lm
 CMOCKA_LIBS ?= $(shell $(PKG_CONFIG) --libs cmocka 2>/dev/null || echo -lcmocka)
 
-FLOORS  := base driver policy stats vmm heap host cache core report api
+FLOORS  := base driver policy stats vmm heap host cache core ipc report api
 LIB_SRC := $(sort $(wildcard $(addsuffix /*.c,$(addprefix src/,$(FLOORS)))))
 LIB_SRC := $(filter-out src/driver/abi_check.c,$(LIB_SRC))
 PRE_SRC := $(sort $(filter-out %_abi_check.c,$(wildcard src/preload/*.c)))

@@ -2,9 +2,9 @@
  * that goes; the program's pointers end with it, as natively. */
 #include "core/runtime.h"
 #include "driver/driver.h"
+#include "ipc/ipc_export.h"
 #include "preload/door.h"
 #include "preload/here.h"
-#include "preload/ipc_export.h"
 #include "preload/peer.h"
 #include "preload/report.h"
 

@@ -5,15 +5,19 @@
  */
 #include <string.h>
 
+#include "base/error.h"
+#include "base/log.h"
 #include "core/inside.h"
 #include "core/runtime.h"
+#include "ipc/ipc_export.h"
+#include "ipc/ipc_import.h"
 #include "preload/door.h"
 #include "preload/here.h"
-#include "preload/ipc_export.h"
-#include "preload/ipc_import.h"
 
 /* CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS, the only flags that there are. */
 #define LAZY_PEER_ACCESS 1
+
+_Static_assert(sizeof(struct xs_ipc_handle) == XS_IPC_HANDLE_BYTES, "ours take their place");
 
 static bool is_ours(xs_cu_ptr va)
 {
@@ -28,8 +32,11 @@ xs_cu_result cuIpcGetMemHandle(struct xs_ipc_handle *handle, xs_cu_ptr va)
     if (!handle || !va || !xs_door_is_open() || xs_runtime_is_over() || xs_here_enter(&here) ||
         !is_ours(va))
         return xs_native_cuIpcGetMemHandle(handle, va);
-    if (!xs_ipc_export(&blob, va))
+    if (!xs_ipc_export(&blob, va)) {
+        xs_log("CUDA IPC: %s; native_from in ALLOC_CONF leaves requests to the driver",
+               xs_error_text());
         return XS_CUDA_ERROR_INVALID_VALUE;
+    }
     memcpy(handle, &blob, sizeof(blob));
     return XS_CUDA_SUCCESS;
 }
@@ -44,12 +51,15 @@ static bool open_ours(xs_cu_ptr *va, const struct xs_ipc_handle *handle, unsigne
         return false;
     memcpy(&blob, handle, sizeof(blob));
     *code = xs_here_enter(&here);
-    if (!*code && (flags != LAZY_PEER_ACCESS || blob.version != XS_IPC_VERSION))
+    if (!*code && flags != LAZY_PEER_ACCESS)
         *code = XS_CUDA_ERROR_INVALID_VALUE;
-    else if (!*code && (xs_ipc_is_own(&blob) || xs_door_use_driver()))
-        *code = XS_CUDA_ERROR_INVALID_CONTEXT; /* natively, too, a process cannot open its own */
-    if (!*code)
-        *code = xs_ipc_open(&blob, va);
+    if (!*code && xs_door_use_driver())
+        *code = XS_CUDA_ERROR_INVALID_CONTEXT;
+    if (*code)
+        return true;
+    *code = xs_ipc_open(&blob, va);
+    if (*code)
+        xs_log("CUDA IPC: %s", xs_error_text());
     return true;
 }
 

@@ -2,9 +2,9 @@
 #include "base/log.h"
 #include "core/inside.h"
 #include "core/runtime.h"
+#include "ipc/ipc_import.h"
 #include "preload/door.h"
 #include "preload/give_back.h"
-#include "preload/ipc_import.h"
 #include "preload/report.h"
 #include "preload/serve.h"
 

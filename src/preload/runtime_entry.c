@@ -4,9 +4,9 @@
 
 #include "core/alloc.h"
 #include "core/runtime.h"
+#include "ipc/ipc_export.h"
 #include "preload/door.h"
 #include "preload/here.h"
-#include "preload/ipc_export.h"
 #include "preload/order.h"
 #include "preload/peer.h"
 #include "preload/record.h"

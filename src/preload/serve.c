@@ -2,9 +2,9 @@
 
 #include "core/inside.h"
 #include "core/runtime.h"
+#include "ipc/ipc_export.h"
 #include "preload/capture.h"
 #include "preload/door.h"
-#include "preload/ipc_export.h"
 #include "preload/order.h"
 #include "preload/peer.h"
 #include "preload/record.h"

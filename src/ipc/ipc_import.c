@@ -1,14 +1,15 @@
-#include "preload/ipc_import.h"
+#include "ipc/ipc_import.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/list.h"
-#include "base/log.h"
 #include "base/meta.h"
 #include "driver/driver.h"
+#include "ipc/ipc_export.h"
 
 struct import {
     struct xs_list link;
@@ -28,7 +29,7 @@ static struct {
     bool ready;
 } imports = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-bool xs_ipc_is_blob(const struct xs_ipc_handle *handle)
+bool xs_ipc_is_blob(const void *handle)
 {
     return memcmp(handle, XS_IPC_MAGIC, sizeof(XS_IPC_MAGIC) - 1) == 0;
 }
@@ -38,13 +39,19 @@ static xs_cu_ptr start_of(const struct import *m)
     return m->base + m->blob.offset;
 }
 
+static xs_cu_result malformed(void)
+{
+    xs_fail(XSEG_ERROR_INVALID_VALUE, "the handle of shared memory is damaged");
+    return XS_CUDA_ERROR_INVALID_VALUE;
+}
+
 /* ---- mapping -------------------------------------------------------------------------------- */
 
 static xs_cu_result map_piece(struct import *m, int file, size_t bytes)
 {
     xs_cu_mem mem;
     if (bytes > m->bytes - m->mapped)
-        return XS_CUDA_ERROR_INVALID_VALUE;
+        return malformed();
     xs_cu_result code = xs_cu_mem_import(&mem, (void *)(intptr_t)file, XS_CU_HANDLE_POSIX_FD);
     if (code)
         return code;
@@ -112,8 +119,8 @@ static bool fetch(const struct xs_ipc_blob *blob, struct fetched *f)
 {
     int socket = xs_ipc_connect(blob->pid, blob->nonce);
     if (socket < 0) {
-        xs_log("CUDA IPC: process %d, which has shared memory, is gone: %s", blob->pid,
-               strerror(errno));
+        xs_fail(XSEG_ERROR_IO, "process %d, which has shared memory, is gone: %s", blob->pid,
+                strerror(errno));
         return false;
     }
     bool same = xs_ipc_is_same_user(socket);
@@ -121,8 +128,8 @@ static bool fetch(const struct xs_ipc_blob *blob, struct fetched *f)
         same && xs_ipc_send_token(socket, blob->token) && receive_all(socket, f, blob->pieces);
     close(socket);
     if (!ok)
-        xs_log("CUDA IPC: process %d does not share this memory: %s", blob->pid,
-               same ? "it has been freed, or cannot be shared" : "it is another user's");
+        xs_fail(XSEG_ERROR_IO, "process %d does not share this memory: %s", blob->pid,
+                same ? "it has been freed, or cannot be shared" : "it is another user's");
     return ok;
 }
 
@@ -130,7 +137,7 @@ static xs_cu_result map_all(struct import *m, const struct fetched *f)
 {
     m->bytes = f->total_bytes;
     if (m->blob.offset > m->bytes || m->blob.bytes > m->bytes - m->blob.offset)
-        return XS_CUDA_ERROR_INVALID_VALUE;
+        return malformed();
     xs_cu_result code = xs_cu_mem_reserve(&m->base, m->bytes, 0, 0, 0);
     if (code) {
         m->base = 0;
@@ -147,7 +154,7 @@ static xs_cu_result fetch_and_map(struct import *m)
 {
     size_t room = m->blob.pieces;
     if (!room || room > PIECES_MAX)
-        return XS_CUDA_ERROR_INVALID_VALUE;
+        return malformed();
     struct fetched f = {.files = xs_meta_map(room * sizeof(*f.files)),
                         .bytes = xs_meta_map(room * sizeof(*f.bytes))};
     xs_cu_result code = XS_CUDA_ERROR_OUT_OF_MEMORY;
@@ -210,12 +217,22 @@ static void begin(void)
     imports.ready = true;
 }
 
-xs_cu_result xs_ipc_open(const struct xs_ipc_blob *blob, xs_cu_ptr *va)
+/* Refuses what natively, too, a process cannot open: its own. */
+static xs_cu_result check(const struct xs_ipc_blob *blob)
 {
-    xs_cu_context context = NULL;
-    xs_cu_result code = xs_cu_ctx_get_current(&context);
-    if (code || !context)
-        return code ? code : XS_CUDA_ERROR_INVALID_CONTEXT;
+    if (blob->version != XS_IPC_VERSION) {
+        xs_fail(XSEG_ERROR_NOT_SUPPORTED, "memory was shared by another version of xseg");
+        return XS_CUDA_ERROR_INVALID_VALUE;
+    }
+    if (!xs_ipc_is_own(blob))
+        return XS_CUDA_SUCCESS;
+    xs_fail(XSEG_ERROR_INVALID_VALUE, "memory was shared by this very process");
+    return XS_CUDA_ERROR_INVALID_CONTEXT;
+}
+
+static xs_cu_result open_in(xs_cu_context context, const struct xs_ipc_blob *blob, xs_cu_ptr *va)
+{
+    xs_cu_result code = XS_CUDA_SUCCESS;
     pthread_mutex_lock(&imports.lock);
     begin();
     struct import *m = find_same(blob, context);
@@ -229,6 +246,31 @@ xs_cu_result xs_ipc_open(const struct xs_ipc_blob *blob, xs_cu_ptr *va)
     return code;
 }
 
+xs_cu_result xs_ipc_open(const struct xs_ipc_blob *blob, xs_cu_ptr *va)
+{
+    xs_cu_context context = NULL;
+    xs_error_clear();
+    xs_cu_result code = check(blob);
+    if (!code)
+        code = xs_cu_ctx_get_current(&context);
+    if (!code)
+        code = context ? open_in(context, blob, va) : XS_CUDA_ERROR_INVALID_CONTEXT;
+    if (code && !*xs_error_text())
+        xs_driver_result(code);
+    return code;
+}
+
+static xs_cu_result wait_in(xs_cu_context context)
+{
+    xs_cu_context popped;
+    xs_cu_result code = xs_cu_ctx_push(context);
+    if (code)
+        return code;
+    code = xs_cu_ctx_synchronize();
+    xs_cu_ctx_pop(&popped);
+    return code;
+}
+
 bool xs_ipc_close(xs_cu_ptr va, xs_cu_result *code)
 {
     pthread_mutex_lock(&imports.lock);
@@ -236,7 +278,7 @@ bool xs_ipc_close(xs_cu_ptr va, xs_cu_result *code)
     bool found = m && start_of(m) == va;
     *code = XS_CUDA_SUCCESS;
     if (found && --m->users == 0) {
-        *code = xs_cu_ctx_synchronize();
+        *code = wait_in(m->context);
         xs_list_remove(&m->link);
         unmap(m);
         xs_slab_put(&imports.slab, m);

@@ -2,16 +2,18 @@
  * Memory of this process that others may open. An exported block has a token as long as it lives; a thread, made
  * with the first export, hands the descriptors of its pieces to whoever asks by the token. Thread-safe.
  */
-#ifndef XS_PRELOAD_IPC_EXPORT_H
-#define XS_PRELOAD_IPC_EXPORT_H
+#ifndef XS_IPC_IPC_EXPORT_H
+#define XS_IPC_IPC_EXPORT_H
 
 #include <stdatomic.h>
 
-#include "preload/ipc_socket.h"
+#include "driver/cuda_abi.h"
+#include "ipc/ipc_socket.h"
 
 extern _Atomic bool xs_ipc_has_exports;
 
-/* Describes the live block at `va`, of a device in use. False: it cannot be shared, and the log says why. */
+/* Describes the live block at `va`, of a device in use. False: it cannot be shared; xs_error_text() says
+ * why. */
 bool xs_ipc_export(struct xs_ipc_blob *blob, xs_cu_ptr va);
 
 void xs_ipc_forget_block(xs_cu_ptr va);

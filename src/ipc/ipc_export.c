@@ -1,4 +1,4 @@
-#include "preload/ipc_export.h"
+#include "ipc/ipc_export.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -8,8 +8,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/list.h"
-#include "base/log.h"
 #include "base/meta.h"
 #include "core/inside.h"
 #include "core/runtime.h"
@@ -182,7 +182,7 @@ static bool start(void)
         return false;
     sharing.socket = xs_ipc_listen(getpid(), sharing.nonce);
     if (sharing.socket < 0 || !start_thread()) {
-        xs_log("CUDA IPC: no socket to share memory by: %s", strerror(errno));
+        xs_fail(XSEG_ERROR_IO, "no socket to share memory by: %s", strerror(errno));
         return false;
     }
     xs_list_init(&sharing.exports);
@@ -219,11 +219,9 @@ static bool can_share(struct xs_device *dev, size_t pieces)
     bool shareable = atomic_load(&dev->extents.handle_types) & XS_CU_HANDLE_POSIX_FD;
     if (pieces && pieces <= PIECES_MAX && shareable && xs_driver_has(XS_CALL_mem_export))
         return true;
-    xs_log(
-        "CUDA IPC: this memory cannot be shared (%s); native_from in ALLOC_CONF leaves requests to "
-        "the driver",
-        pieces ? "handle_type is not posix_fd, or there are too many pieces"
-               : "it is no expandable segment's");
+    xs_fail(XSEG_ERROR_NOT_SUPPORTED, "this memory cannot be shared: %s",
+            pieces ? "handle_type is not posix_fd, or there are too many pieces"
+                   : "it is no expandable segment's");
     return false;
 }
 

@@ -1,4 +1,4 @@
-#include "preload/ipc_socket.h"
+#include "ipc/ipc_socket.h"
 
 #include <errno.h>
 #include <stdio.h>

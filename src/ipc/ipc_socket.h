@@ -5,15 +5,14 @@
  *
  * Not thread-safe for one socket.
  */
-#ifndef XS_PRELOAD_IPC_SOCKET_H
-#define XS_PRELOAD_IPC_SOCKET_H
+#ifndef XS_IPC_IPC_SOCKET_H
+#define XS_IPC_IPC_SOCKET_H
 
 #include <sys/types.h>
 
 #include "base/base.h"
-#include "preload/entry.h"
 
-/* What a CUipcMemHandle holds of ours: who has the memory, and which. */
+/* A handle of ours, as large as a CUipcMemHandle: who has the memory, and which. */
 struct xs_ipc_blob {
     char magic[8];
     uint32_t version;
@@ -27,7 +26,9 @@ struct xs_ipc_blob {
     uint64_t reserved;
 };
 
-_Static_assert(sizeof(struct xs_ipc_blob) == sizeof(struct xs_ipc_handle), "it takes its place");
+#define XS_IPC_HANDLE_BYTES 64
+
+_Static_assert(sizeof(struct xs_ipc_blob) == XS_IPC_HANDLE_BYTES, "it takes its place");
 
 #define XS_IPC_MAGIC   "xseg-ipc"
 #define XS_IPC_VERSION 1
