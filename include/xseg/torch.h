@@ -81,10 +81,12 @@ XSEG_API int xseg_torch_pool_id(uint64_t pool, struct xseg_torch_pool *id);
 XSEG_API int xseg_torch_capture_failed(void);
 
 /*
- * Once xseg is PyTorch's current allocator, and for as long: serves two more of its virtual functions, for which there
- * is no hook, the largest free block (cuDNN's benchmark mode) and copies between devices. Returns how many of the two;
- * fewer where this PyTorch is not as expected, and nothing is changed for those.
+ * Once xseg is PyTorch's current allocator, and for as long: serves further virtual functions of it, for which there
+ * is no hook: the largest free block (cuDNN's benchmark mode), copies between devices and their access to each other's
+ * memory, and the handles by which tensors are sent to other processes and opened there. Returns how many of these
+ * XSEG_TORCH_FUNCTIONS; fewer where this PyTorch is not as expected, and nothing is changed for the others.
  */
+#define XSEG_TORCH_FUNCTIONS 5
 XSEG_API int xseg_torch_adopt(void);
 
 #ifdef __cplusplus

@@ -114,6 +114,16 @@ XSEG_API enum xseg_result xseg_trim(int device, size_t keep_bytes);
  * back, never more than the limit leaves. Stands in for cudaMemGetInfo. Either may be NULL. */
 XSEG_API enum xseg_result xseg_memory_info(int device, size_t *free_bytes, size_t *total_bytes);
 
+/*
+ * Whether kernels of device `peer` may use the memory of `device`: what there is and what there will be. Off at first,
+ * as for cudaMalloc; stands in for cudaMemPoolSetAccess, and for cudaDeviceEnablePeerAccess, which does nothing for
+ * memory of virtual memory calls. (Classic segments are the driver's, and follow that call alone.) What work of
+ * another device does with a block, the caller orders by events before it is freed. Thread-safe, waits for no GPU.
+ * Errors: INVALID_VALUE (the device itself, more than 63), NO_DEVICE, NOT_SUPPORTED (these two have no peer access), DRIVER; nothing
+ * has changed then.
+ */
+XSEG_API enum xseg_result xseg_peer_access(int device, int peer, int may_access);
+
 /* ---- streams --------------------------------------------------------------------------------- */
 
 /*

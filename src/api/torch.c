@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "core/alloc.h"
 #include "core/runtime.h"
+#include "ipc/ipc_export.h"
 #include "xseg/pools.h"
 
 /* Each kind of failure is told once: the same one may come with every tensor. */
@@ -98,6 +99,7 @@ void xseg_torch_free(void *ptr, size_t bytes, int device, xseg_stream stream)
     if (!ptr)
         return;
     compare(ptr, bytes, device);
+    xs_ipc_forget((uintptr_t)ptr);
     complain(FREE, xseg_free(ptr), "free");
 }
 

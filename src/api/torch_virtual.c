@@ -1,6 +1,7 @@
 /*
- * What PyTorch's pluggable allocator refuses without a hook: the largest free block, which cuDNN's benchmark mode asks
- * for, and copies between devices, which cudaMemcpyAsync() cannot do on extents. Both are virtual functions of the
+ * What PyTorch's pluggable allocator refuses without a hook, or does as if its memory came from cudaMalloc: the largest
+ * free block, which cuDNN's benchmark mode asks for, copies between devices and their access to each other's memory,
+ * which the CUDA runtime cannot do for extents, and tensors of other processes. These are virtual functions of the
  * allocator's C++ object, which has its table of them swapped for a copy of it with ours at the same places. A place is
  * found by the address of PyTorch's own function, which its library exports by name; where a name or the table is
  * not as expected, nothing is changed.
@@ -10,22 +11,24 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "api/torch_share.h"
+#include "api/torch_throw.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "base/meta.h"
 #include "xseg/torch.h"
 
-#define CLASS "5torch4cuda22CUDAPluggableAllocator22CUDAPluggableAllocator"
-
-typedef int (*copy_peer)(void *to, int to_device, const void *from, int from_device, size_t bytes,
-                         xseg_stream stream);
-typedef int (*copy_within)(void *to, const void *from, size_t bytes, int kind, xseg_stream stream);
+#define LIBRARY "libtorch_cuda.so"
+#define CLASS   "5torch4cuda22CUDAPluggableAllocator22CUDAPluggableAllocator"
 
 #define DEVICE_TO_DEVICE 3 /* cudaMemcpyDeviceToDevice */
 
 static struct {
-    copy_peer peer;
-    copy_within within;
-} runtime_copy;
+    int (*copy_peer)(void *to, int to_device, const void *from, int from_device, size_t bytes,
+                     xseg_stream stream);
+    int (*copy_within)(void *to, const void *from, size_t bytes, int kind, xseg_stream stream);
+    void (*enable_peer_access)(void *self, int8_t device, int8_t owner);
+} theirs;
 
 /* void cacheInfo(DeviceIndex device, size_t *largest): what a workspace may take. Extents can be put together, so it
  * is all that is free. */
@@ -44,28 +47,41 @@ static int copy(void *self, void *to, int to_device, const void *from, int from_
     (void)self;
     (void)has_access;
     if (to_device == from_device)
-        return runtime_copy.within(to, from, bytes, DEVICE_TO_DEVICE, stream);
-    return runtime_copy.peer(to, to_device, from, from_device, bytes, stream);
+        return theirs.copy_within(to, from, bytes, DEVICE_TO_DEVICE, stream);
+    return theirs.copy_peer(to, to_device, from, from_device, bytes, stream);
 }
+
+/* void enablePeerAccess(DeviceIndex device, DeviceIndex owner): PyTorch's own first, for memory that is not ours and
+ * for its errors. */
+static void enable_peer_access(void *self, int8_t device, int8_t owner)
+{
+    theirs.enable_peer_access(self, device, owner);
+    if (!xseg_peer_access(owner, device, true))
+        return;
+    xs_torch_throw(false, xs_error_text());
+    xs_log("torch: peer access: %s", xs_error_text());
+}
+
+#define STRING     "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
+#define PEERS_NAME "_ZN" CLASS "16enablePeerAccessEaa"
 
 static const struct {
     const char *name;
     void (*function)(void);
-} replacements[] = {
+} replacements[XSEG_TORCH_FUNCTIONS] = {
     {"_ZN" CLASS "9cacheInfoEaPm", (void (*)(void))cache_info},
     {"_ZN" CLASS "11memcpyAsyncEPviPKvimP11CUstream_stb", (void (*)(void))copy},
+    {PEERS_NAME, (void (*)(void))enable_peer_access},
+    {"_ZN" CLASS "14shareIpcHandleEPv", (void (*)(void))xs_torch_share},
+    {"_ZN" CLASS "12getIpcDevPtrE" STRING, (void (*)(void))XS_TORCH_OPEN},
 };
 
-static void *loaded(const char *library)
+static bool find_theirs(void)
 {
-    return dlopen(library, RTLD_NOW | RTLD_NOLOAD);
-}
-
-static bool find_copies(void *library)
-{
-    *(void **)&runtime_copy.peer = dlsym(library, "cudaMemcpyPeerAsync");
-    *(void **)&runtime_copy.within = dlsym(library, "cudaMemcpyAsync");
-    return runtime_copy.peer && runtime_copy.within;
+    *(void **)&theirs.copy_peer = xs_cxx_symbol(LIBRARY, "cudaMemcpyPeerAsync");
+    *(void **)&theirs.copy_within = xs_cxx_symbol(LIBRARY, "cudaMemcpyAsync");
+    *(void **)&theirs.enable_peer_access = xs_cxx_symbol(LIBRARY, PEERS_NAME);
+    return theirs.copy_peer && theirs.copy_within && xs_cxx_is_loaded();
 }
 
 static size_t symbol_bytes(const void *address)
@@ -78,13 +94,13 @@ static size_t symbol_bytes(const void *address)
 }
 
 /* How many functions of the copy are ours now. */
-static int replace(void *library, void **table, size_t entries)
+static int replace(void **table, size_t entries)
 {
     int replaced = 0;
     for (size_t i = 0; i < XS_COUNT_OF(replacements); i++) {
-        const void *theirs = dlsym(library, replacements[i].name);
-        for (size_t k = 0; theirs && k < entries; k++) {
-            if (table[k] != theirs)
+        const void *named = xs_cxx_symbol(LIBRARY, replacements[i].name);
+        for (size_t k = 0; named && k < entries; k++) {
+            if (table[k] != named)
                 continue;
             memcpy(&table[k], &replacements[i].function, sizeof(void *));
             replaced++;
@@ -96,9 +112,9 @@ static int replace(void *library, void **table, size_t entries)
 /* The table begins with an offset and the type; objects point behind them. */
 #define HEADER 2
 
-static int adopt(void *library, void **object)
+static int adopt(void **object)
 {
-    void *table = dlsym(library, "_ZTVN" CLASS "E");
+    void *table = xs_cxx_symbol(LIBRARY, "_ZTVN" CLASS "E");
     size_t bytes = table ? symbol_bytes(table) : 0;
     if (!bytes || *object != (void **)table + HEADER)
         return 0;
@@ -106,7 +122,7 @@ static int adopt(void *library, void **object)
     if (!copied)
         return 0;
     memcpy(copied, table, bytes);
-    int replaced = replace(library, copied, bytes / sizeof(void *));
+    int replaced = replace(copied, bytes / sizeof(void *));
     if (replaced)
         *object = copied + HEADER;
     else
@@ -116,14 +132,7 @@ static int adopt(void *library, void **object)
 
 int xseg_torch_adopt(void)
 {
-    void *c10 = loaded("libc10_cuda.so"), *library = loaded("libtorch_cuda.so");
-    void **current = c10 ? dlsym(c10, "_ZN3c104cuda20CUDACachingAllocator9allocatorE") : NULL;
-    int replaced = 0;
-    if (library && current && *current && find_copies(library))
-        replaced = adopt(library, *current);
-    if (c10)
-        dlclose(c10);
-    if (library)
-        dlclose(library);
-    return replaced;
+    void **current =
+        xs_cxx_symbol("libc10_cuda.so", "_ZN3c104cuda20CUDACachingAllocator9allocatorE");
+    return current && *current && find_theirs() ? adopt(*current) : 0;
 }

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "core/alloc.h"
 #include "core/captures.h"
+#include "core/peers.h"
 #include "core/reading.h"
 #include "core/runtime.h"
 #include "core/trim.h"
@@ -194,6 +195,15 @@ enum xseg_result xseg_memory_info(int device, size_t *free_bytes, size_t *total_
     if (total_bytes)
         *total_bytes = total;
     return XSEG_OK;
+}
+
+enum xseg_result xseg_peer_access(int device, int peer, int may_access)
+{
+    struct xs_device *dev;
+    enum xseg_result e = xs_runtime_device(device, &dev);
+    if (!e && peer == dev->caps.ordinal)
+        e = xs_fail(XSEG_ERROR_INVALID_VALUE, "peer device %d: the device itself", peer);
+    return e ? e : xs_peers_set(dev, peer, may_access);
 }
 
 /* ---- streams -------------------------------------------------------------------------------- */

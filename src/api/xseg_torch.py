@@ -26,6 +26,7 @@ __all__ = ["install", "is_installed", "pool", "configure", "empty_cache", "stats
 _FORMAT_TEXT, _FORMAT_JSON = 0, 1
 _OUT_OF_MEMORY = 2
 _USE_ON_OOM, _NO_SPLIT = 1, 2
+_FUNCTIONS = 5  # XSEG_TORCH_FUNCTIONS
 
 _lib = None
 _path = None
@@ -460,8 +461,8 @@ def install(conf=None, library=None):
     _installed = allocator
     if _lib.xseg_torch_can_throw() < 2:
         warnings.warn("this PyTorch's exceptions are not as expected: out of memory is a RuntimeError, or a crash")
-    if _lib.xseg_torch_adopt() < 2:
-        warnings.warn("this PyTorch's allocator is not as expected: cuDNN's benchmark mode and copies between "
-                      "devices raise an error")
+    if _lib.xseg_torch_adopt() < _FUNCTIONS:
+        warnings.warn("this PyTorch's allocator is not as expected: cuDNN's benchmark mode, copies between devices, "
+                      "peer access, or tensors for other processes raise an error")
     _replace(torch)
     _plain_compiled_graphs()

@@ -61,11 +61,29 @@ static enum xseg_result set_in_context(struct xs_device *dev, int peer, bool may
     return XSEG_OK;
 }
 
+/* Before anything is mapped nothing else would tell. */
+static enum xseg_result check_pair(const struct xs_device *dev, int peer)
+{
+    int can = 1;
+    xs_cu_result code = xs_driver_has(XS_CALL_can_access_peer)
+                            ? xs_cu_can_access_peer(&can, peer, dev->caps.device)
+                            : XS_CUDA_SUCCESS;
+    if (code)
+        return xs_driver_result(code);
+    return can ? XSEG_OK
+               : xs_fail(XSEG_ERROR_NOT_SUPPORTED,
+                         "device %d has no way to the memory of device %d (cuDeviceCanAccessPeer)",
+                         peer, dev->caps.ordinal);
+}
+
 enum xseg_result xs_peers_set(struct xs_device *dev, int peer, bool may_access)
 {
     if (peer < 0 || peer >= XS_PEER_LIMIT)
         return xs_fail(XSEG_ERROR_INVALID_VALUE, "peer device %d: not between 0 and %d", peer,
                        XS_PEER_LIMIT - 1);
+    enum xseg_result refused = may_access ? check_pair(dev, peer) : XSEG_OK;
+    if (refused)
+        return refused;
     struct xs_context_scope scope;
     xs_lock_acquire(&dev->growth);
     enum xseg_result e = xs_context_enter(&dev->context, &scope);

@@ -8,7 +8,7 @@
 #include "core/device.h"
 
 /* Device `peer` may access the memory, or no longer. Nothing has changed after an error. Takes GROWTH.
- * Errors: DRIVER, INVALID_VALUE (an ordinal of 64 or more). */
+ * Errors: DRIVER, NO_DEVICE, NOT_SUPPORTED (the pair has no peer access), INVALID_VALUE (an ordinal of 64 or more). */
 enum xseg_result xs_peers_set(struct xs_device *dev, int peer, bool may_access);
 
 #endif

@@ -153,6 +153,7 @@ SAME_FIELD(alloc_prop, alloc_flags.usage, CUmemAllocationProp, allocFlags.usage)
 #define SYMBOL_event_synchronize     cuEventSynchronize
 #define SYMBOL_stream_wait_event     cuStreamWaitEvent
 #define SYMBOL_stream_is_capturing   cuStreamIsCapturing
+#define SYMBOL_can_access_peer       cuDeviceCanAccessPeer
 #define SYMBOL_stream_get_id         cuStreamGetId
 #define SYMBOL_stream_synchronize    cuStreamSynchronize
 #define SYMBOL_mem_export            cuMemExportToShareableHandle

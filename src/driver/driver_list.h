@@ -53,6 +53,9 @@
     X(CORE, stream_is_capturing, "cuStreamIsCapturing",                                            \
       (xs_cu_stream stream, xs_cu_capture_status *status), (stream, status), "%p, %p",             \
       (void *)stream, (void *)status)                                                              \
+    X(EXTRA, can_access_peer, "cuDeviceCanAccessPeer",                                             \
+      (int *can, xs_cu_device dev, xs_cu_device peer), (can, dev, peer), "%p, %d, %d",             \
+      (void *)can, dev, peer)                                                                      \
     X(EXTRA, stream_get_id, "cuStreamGetId", (xs_cu_stream stream, unsigned long long *id),        \
       (stream, id), "%p, %p", (void *)stream, (void *)id)                                          \
     X(EXTRA, stream_synchronize, "cuStreamSynchronize", (xs_cu_stream stream), (stream), "%p",     \

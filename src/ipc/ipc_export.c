@@ -225,13 +225,18 @@ static bool can_share(struct xs_device *dev, size_t pieces)
     return false;
 }
 
-bool xs_ipc_export(struct xs_ipc_blob *blob, xs_cu_ptr va)
+bool xs_ipc_export(struct xs_ipc_blob *blob, xs_cu_ptr va, size_t *offset)
 {
     struct xs_backing first;
     struct xs_inside inside = xs_inside_find(va);
-    size_t pieces = inside.requested ? xs_inside_backing(inside.dev, inside.va, &first, 1) : 0;
-    if (!inside.requested || !can_share(inside.dev, pieces))
+    if (!inside.requested) {
+        xs_fail(XSEG_ERROR_UNKNOWN_POINTER, "0x%llx is in no live allocation of xseg", va);
         return false;
+    }
+    size_t pieces = xs_inside_backing(inside.dev, inside.va, &first, 1);
+    if (!can_share(inside.dev, pieces))
+        return false;
+    *offset = va - inside.va;
     pthread_mutex_lock(&sharing.lock);
     const struct export *x = start() ? add(inside.dev->caps.ordinal, inside.va) : NULL;
     if (x)

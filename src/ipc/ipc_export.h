@@ -12,9 +12,9 @@
 
 extern _Atomic bool xs_ipc_has_exports;
 
-/* Describes the live block at `va`, of a device in use. False: it cannot be shared; xs_error_text() says
- * why. */
-bool xs_ipc_export(struct xs_ipc_blob *blob, xs_cu_ptr va);
+/* Describes the live block that `va` lies in, *offset bytes from its start. False: it cannot be shared;
+ * xs_error_text() says why. */
+bool xs_ipc_export(struct xs_ipc_blob *blob, xs_cu_ptr va, size_t *offset);
 
 void xs_ipc_forget_block(xs_cu_ptr va);
 /* All of a device that is closed. */

@@ -260,14 +260,15 @@ xs_cu_result xs_ipc_open(const struct xs_ipc_blob *blob, xs_cu_ptr *va)
     return code;
 }
 
-static xs_cu_result wait_in(xs_cu_context context)
+/* Where the context is gone there is nothing to wait for. */
+static xs_cu_result wait_and_unmap(struct import *m)
 {
     xs_cu_context popped;
-    xs_cu_result code = xs_cu_ctx_push(context);
-    if (code)
-        return code;
-    code = xs_cu_ctx_synchronize();
-    xs_cu_ctx_pop(&popped);
+    xs_cu_result pushed = xs_cu_ctx_push(m->context);
+    xs_cu_result code = pushed ? pushed : xs_cu_ctx_synchronize();
+    unmap(m);
+    if (!pushed)
+        xs_cu_ctx_pop(&popped);
     return code;
 }
 
@@ -278,9 +279,8 @@ bool xs_ipc_close(xs_cu_ptr va, xs_cu_result *code)
     bool found = m && start_of(m) == va;
     *code = XS_CUDA_SUCCESS;
     if (found && --m->users == 0) {
-        *code = wait_in(m->context);
+        *code = wait_and_unmap(m);
         xs_list_remove(&m->link);
-        unmap(m);
         xs_slab_put(&imports.slab, m);
     }
     pthread_mutex_unlock(&imports.lock);

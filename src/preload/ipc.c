@@ -29,10 +29,11 @@ xs_cu_result cuIpcGetMemHandle(struct xs_ipc_handle *handle, xs_cu_ptr va)
 {
     struct xs_here *here;
     struct xs_ipc_blob blob;
+    size_t offset; /* natively, too, a handle is the whole allocation's */
     if (!handle || !va || !xs_door_is_open() || xs_runtime_is_over() || xs_here_enter(&here) ||
         !is_ours(va))
         return xs_native_cuIpcGetMemHandle(handle, va);
-    if (!xs_ipc_export(&blob, va)) {
+    if (!xs_ipc_export(&blob, va, &offset)) {
         xs_log("CUDA IPC: %s; native_from in ALLOC_CONF leaves requests to the driver",
                xs_error_text());
         return XS_CUDA_ERROR_INVALID_VALUE;

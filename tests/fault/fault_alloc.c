@@ -227,6 +227,7 @@ static void run_way(void)
 int main(int argc, char **argv)
 {
     unsigned passed = 0, failed = 0;
+    setenv("XSEG_SIM_DEVICES", "2", 1);
     setenv("XSEG_SIM_CAPACITY", "64G", 0); /* small address ranges, quickly walked */
     for (size_t i = 0; i < XS_COUNT_OF(scenarios); i++) {
         test.scenario = &scenarios[i];

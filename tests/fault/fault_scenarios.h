@@ -352,6 +352,19 @@ static enum xseg_result make_pool(void)
     return xseg_pool_create(0, 0, &pool);
 }
 
+/* ---- peers ------------------------------------------------------------------------------------ */
+
+static void several_extents(void)
+{
+    comb(6, 8 * XS_MIB, 2);
+    hold(100 * XS_MIB);
+}
+
+static enum xseg_result let_peer(void)
+{
+    return xseg_peer_access(0, 1, true);
+}
+
 /* ---- all of them ------------------------------------------------------------------------------ */
 
 static void little_of_both_kinds(void)
@@ -374,6 +387,7 @@ static const struct scenario scenarios[] = {
      .act = request_small,
      .starts = true},
     {.name = "first use, memory info", .set_up = nothing, .act = read_and_limit, .starts = true},
+    {.name = "peer", .set_up = several_extents, .act = let_peer},
     {.name = "grow fresh", .set_up = one_block, .act = request_large},
     {.name = "grow fresh, large extents",
      .conf = "extent_min:8M",

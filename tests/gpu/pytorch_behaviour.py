@@ -468,6 +468,83 @@ def devices():  # 25, reports R101, R104
 
 
 @test
+def peer_access():
+    if torch.cuda.device_count() < 2 or not torch.cuda.can_device_access_peer(0, 1):
+        raise Skip("no two GPUs with peer access")
+    before = torch.arange(float(MiB), device="cuda:1")
+    before.to("cuda:0")  # asks for it
+    after = torch.arange(float(MiB), device="cuda:1")
+    for t in (before, after):  # copied by a kernel, since it is not contiguous
+        strided = t.view(1024, 1024).t()
+        here = torch.empty(1024, 1024, device="cuda:0")
+        here.copy_(strided)
+        assert torch.equal(here.cpu(), strided.cpu())
+
+
+RECEIVER = """
+import sys
+import torch, xseg_torch
+import torch.multiprocessing as mp
+
+def receive(inbox, outbox):
+    if sys.argv[1] == "xseg":
+        xseg_torch.install()
+    try:
+        t, view = inbox.get()
+        good = bool((t == 7).all()) and view.tolist() == [7.0] * 10
+        t.fill_(9)
+        torch.cuda.synchronize()
+        del t, view
+        outbox.put(good)
+    except Exception as e:
+        outbox.put(str(e))
+    inbox.get()
+
+if __name__ == "__main__":
+    mp.set_start_method("spawn")
+    xseg_torch.install()
+    inbox, outbox = mp.Queue(), mp.Queue()
+    process = mp.Process(target=receive, args=(inbox, outbox))
+    process.start()
+    t = torch.full((1 << 20,), 7.0, device="cuda")
+    inbox.put((t, t[100:110]))
+    print("received:", outbox.get(timeout=120), t[0].item(), t[-1].item())
+    inbox.put(None)
+    process.join()
+    reserved = torch.cuda.memory_reserved()
+    del t
+    torch.cuda.ipc_collect()
+    torch.cuda.synchronize()
+    torch.cuda.empty_cache()
+    print("let go:", torch.cuda.memory_reserved() < reserved, process.exitcode)
+"""
+
+
+def receiver(kind):
+    with tempfile.TemporaryDirectory() as folder:
+        name = os.path.join(folder, "receiver.py")
+        with open(name, "w") as f:
+            f.write(RECEIVER)
+        return subprocess.run([sys.executable, name, kind], capture_output=True, text=True, timeout=300)
+
+
+@test
+def tensors_between_processes():
+    if CLASSIC:
+        raise Skip("classic memory cannot be sent")
+    out = receiver("xseg")
+    assert out.stdout.splitlines()[:2] == ["received: True 9.0 9.0", "let go: True 0"], out.stdout + out.stderr[-3000:]
+
+
+@test
+def tensors_to_a_process_without_xseg():
+    if CLASSIC:
+        raise Skip("classic memory cannot be sent")
+    out = receiver("native")
+    assert "received: received sharable handle" in out.stdout, out.stdout + out.stderr[-3000:]
+
+
+@test
 def forked_workers():
     data = torch.utils.data.TensorDataset(torch.arange(64.0))
     total = sum(float(b[0].cuda().sum()) for b in torch.utils.data.DataLoader(data, 8, num_workers=2))

@@ -2,6 +2,7 @@
 #include <pthread.h>
 
 #include "report_fixture.h"
+#include "xseg/pools.h"
 
 static bool has_context(int device)
 {
@@ -83,6 +84,52 @@ static void no_such_device(void)
     XT_EQUAL(xt_live().contexts, 0);
 }
 
+/* ---- peers ------------------------------------------------------------------------------------ */
+
+/* A kernel of device 1 on memory of device 0. */
+static bool reaches(void *p, size_t bytes)
+{
+    xt_make_context(1);
+    XT_CU(sim.launch(NULL, (uintptr_t)p, bytes));
+    const bool good = !sim.violations();
+    sim.clear_violations();
+    xt_drop_context(1);
+    return good;
+}
+
+static void peers(void)
+{
+    void *before = alloc_on_device(0, 40 * XS_MIB);
+    XT_CHECK(!reaches(before, 40 * XS_MIB));
+    XT_OK(xseg_peer_access(0, 1, true));
+    XT_CHECK(reaches(before, 40 * XS_MIB));
+    void *after = alloc_on_device(0, 200 * XS_MIB), *held;
+    XT_CHECK(reaches(after, 200 * XS_MIB));
+    xseg_pool pool;
+    XT_OK(xseg_pool_create(0, 0, &pool));
+    XT_OK(xseg_pool_malloc(&held, 8 * XS_MIB, pool, NULL));
+    XT_CHECK(reaches(held, 8 * XS_MIB));
+    XT_OK(xseg_peer_access(0, 1, false));
+    XT_CHECK(!reaches(before, 512) && !reaches(after, 512) && !reaches(held, 512));
+    xt_free(before);
+    xt_free(after);
+    xt_free(held);
+    XT_OK(xseg_pool_destroy(pool));
+}
+
+/* What is refused must not make later requests fail. */
+static void peers_refused(void)
+{
+    XT_EQUAL(xseg_peer_access(0, 0, true), XSEG_ERROR_INVALID_VALUE);
+    XT_EQUAL(xseg_peer_access(0, 64, true), XSEG_ERROR_INVALID_VALUE);
+    XT_EQUAL(xseg_peer_access(0, -1, true), XSEG_ERROR_INVALID_VALUE);
+    XT_EQUAL(xseg_peer_access(0, 2, true), XSEG_ERROR_NO_DEVICE);
+    XT_EQUAL(xseg_peer_access(2, 0, true), XSEG_ERROR_NO_DEVICE);
+    XT_EQUAL(sim.violations(), 1); /* it was asked for device 2 */
+    sim.clear_violations();
+    xt_free(alloc_on_device(0, 40 * XS_MIB));
+}
+
 /* ---- R75: free and total ---------------------------------------------------------------------- */
 
 static void r75(void)
@@ -150,6 +197,8 @@ int main(void)
         REPORT("R104: each device has its own figures", r104, "XSEG_SIM_DEVICES=2"),
         REPORT("R104: the same in classic mode", r104, "XSEG_SIM_DEVICES=2", CLASSIC),
         REPORT("R104: a device that is not there is refused", no_such_device, "XSEG_SIM_DEVICES=2"),
+        REPORT("a peer reaches what there is and what will be", peers, "XSEG_SIM_DEVICES=2"),
+        REPORT("a peer that is not there is refused", peers_refused, "XSEG_SIM_DEVICES=2"),
         REPORT("R106: the last granule of a device that others use", r106, "XSEG_SIM_CAPACITY=4G"),
         REPORT("R106: fractions", r106_fraction, "XSEG_SIM_CAPACITY=4G",
                "ALLOC_CONF=per_process_memory_fraction:0.5"),

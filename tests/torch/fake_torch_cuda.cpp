@@ -2,7 +2,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 struct CUstream_st;
 
@@ -16,7 +19,18 @@ extern "C" int cudaMemcpyAsync(void *, const void *, std::size_t, int kind, CUst
     return 2000 + kind;
 }
 
+extern "C" int cudaGetDevice(int *device)
+{
+    *device = 0;
+    return 0;
+}
+
 namespace c10::cuda::CUDACachingAllocator {
+
+struct ShareableHandle {
+    std::ptrdiff_t offset;
+    std::string handle;
+};
 
 struct CUDAAllocator {
     virtual ~CUDAAllocator() = default;
@@ -24,6 +38,9 @@ struct CUDAAllocator {
     virtual void cacheInfo(int8_t device, std::size_t *largest) = 0;
     virtual int memcpyAsync(void *to, int to_device, const void *from, int from_device,
                             std::size_t bytes, CUstream_st *stream, bool access) = 0;
+    virtual void enablePeerAccess(int8_t device, int8_t owner) = 0;
+    virtual std::shared_ptr<void> getIpcDevPtr(std::string handle) = 0;
+    virtual ShareableHandle shareIpcHandle(void *ptr) = 0;
     virtual int last() { return 2; }
 };
 
@@ -34,11 +51,16 @@ std::atomic<CUDAAllocator *> allocator;
 
 namespace torch::cuda::CUDAPluggableAllocator {
 
+using c10::cuda::CUDACachingAllocator::ShareableHandle;
+
 struct CUDAPluggableAllocator : c10::cuda::CUDACachingAllocator::CUDAAllocator {
     int first() override;
     void cacheInfo(int8_t device, std::size_t *largest) override;
     int memcpyAsync(void *to, int to_device, const void *from, int from_device, std::size_t bytes,
                     CUstream_st *stream, bool access) override;
+    void enablePeerAccess(int8_t device, int8_t owner) override;
+    std::shared_ptr<void> getIpcDevPtr(std::string handle) override;
+    ShareableHandle shareIpcHandle(void *ptr) override;
 };
 
 int CUDAPluggableAllocator::first() { return 1; }
@@ -52,6 +74,22 @@ int CUDAPluggableAllocator::memcpyAsync(void *, int, const void *, int, std::siz
                                         bool)
 {
     return 1;
+}
+
+void CUDAPluggableAllocator::enablePeerAccess(int8_t device, int8_t owner)
+{
+    if (device == owner)
+        throw std::runtime_error("the runtime's own error");
+}
+
+std::shared_ptr<void> CUDAPluggableAllocator::getIpcDevPtr(std::string)
+{
+    throw std::runtime_error("does not yet support getIpcDevPtr");
+}
+
+ShareableHandle CUDAPluggableAllocator::shareIpcHandle(void *)
+{
+    throw std::runtime_error("does not yet support shareIpcHandle");
 }
 
 } // namespace torch::cuda::CUDAPluggableAllocator
@@ -78,6 +116,32 @@ extern "C" std::size_t fake_cache_info(int8_t device)
 extern "C" int fake_copy(int to, int from)
 {
     return allocator.load()->memcpyAsync(nullptr, to, nullptr, from, 8, nullptr, false);
+}
+
+extern "C" void fake_enable_peer(int device, int owner)
+{
+    allocator.load()->enablePeerAccess(static_cast<int8_t>(device), static_cast<int8_t>(owner));
+}
+
+extern "C" std::size_t fake_share(void *ptr, char *handle, std::ptrdiff_t *offset)
+{
+    auto shared = allocator.load()->shareIpcHandle(ptr);
+    *offset = shared.offset;
+    return shared.handle.copy(handle, 64);
+}
+
+// As PyTorch's storages: several may hold the same.
+static std::vector<std::shared_ptr<void>> opened;
+
+extern "C" void *fake_open(const char *handle, std::size_t bytes)
+{
+    opened.push_back(allocator.load()->getIpcDevPtr(std::string(handle, bytes)));
+    return opened.back().get();
+}
+
+extern "C" void fake_close()
+{
+    opened.pop_back();
 }
 
 extern "C" int fake_others()

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <functional>
 #include <memory>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -233,25 +234,228 @@ static void refuses(bool with_c10)
     passed++;
 }
 
+template <typename Type> static Type *symbol(const char *library, const char *name)
+{
+    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    CHECK(handle);
+    auto found = reinterpret_cast<Type *>(dlsym(handle, name));
+    CHECK(found);
+    return found;
+}
+
+static const char *simulator;
+
+template <typename Type> static Type *sim(const char *name)
+{
+    return symbol<Type>(simulator, name);
+}
+
+template <typename Type> static Type *torch(const char *name)
+{
+    return symbol<Type>("libtorch_cuda.so", name);
+}
+
+static bool throws(const std::function<void()> &call, const char *text)
+{
+    try {
+        call();
+    } catch (const std::exception &e) {
+        if (std::strstr(e.what(), text))
+            return true;
+        std::fprintf(stderr, "another text: %s\n", e.what());
+    }
+    return false;
+}
+
 // The virtual functions without a hook, of the current allocator alone, and no others.
 static void virtual_functions()
 {
     CHECK(!xseg_torch_adopt()); // nothing of PyTorch is loaded
-    void *library = dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_LOCAL);
-    CHECK(library);
-    auto install = reinterpret_cast<void (*)()>(dlsym(library, "fake_install"));
-    auto cache_info = reinterpret_cast<size_t (*)(int8_t)>(dlsym(library, "fake_cache_info"));
-    auto copy = reinterpret_cast<int (*)(int, int)>(dlsym(library, "fake_copy"));
-    auto others = reinterpret_cast<int (*)()>(dlsym(library, "fake_others"));
+    auto cache_info = torch<size_t(int8_t)>("fake_cache_info");
+    auto copy = torch<int(int, int)>("fake_copy");
     CHECK(!xseg_torch_adopt()); // there is no allocator yet
-    install();
+    torch<void()>("fake_install")();
     CHECK(!cache_info(0) && copy(0, 1) == 1);
-    CHECK(xseg_torch_adopt() == 2);
+    CHECK(xseg_torch_adopt() == XSEG_TORCH_FUNCTIONS);
     CHECK(xseg_torch_adopt() == 0); // it is adopted already
     size_t free_bytes;
     CHECK(!xseg_memory_info(1, &free_bytes, nullptr) && cache_info(1) == free_bytes);
     CHECK(copy(0, 1) == 1000 && copy(1, 1) == 2003);
-    CHECK(others() == 12);
+    CHECK(torch<int()>("fake_others")() == 12);
+    passed++;
+}
+
+// ---- two devices ----------------------------------------------------------------------------
+
+// A kernel of a device that uses the memory: whether the driver lets it.
+static bool reaches(int device, void *p, size_t bytes)
+{
+    void *context, *popped;
+    CHECK(!sim<int(void **, int)>("cuDevicePrimaryCtxRetain")(&context, device));
+    CHECK(!sim<int(void *)>("cuCtxPushCurrent_v2")(context));
+    int code = sim<int(Stream, unsigned long long, size_t)>("xs_sim_launch")(
+        nullptr, reinterpret_cast<unsigned long long>(p), bytes);
+    CHECK(!sim<int(void **)>("cuCtxPopCurrent_v2")(&popped));
+    CHECK(!sim<int(int)>("cuDevicePrimaryCtxRelease_v2")(device));
+    bool good = !code && !sim<size_t()>("xs_sim_violations")();
+    sim<void()>("xs_sim_clear_violations")();
+    return good;
+}
+
+// at::cuda::get_p2p_access(): device 1 may use the memory of device 0, what there is and what will be.
+static void peer_access()
+{
+    auto enable = torch<void(int, int)>("fake_enable_peer");
+    void *before = torch_alloc(40 << 20, 0, nullptr);
+    CHECK(!reaches(1, before, 40 << 20));
+    for (const char *call : {"cuMemSetAccess", "cuDeviceCanAccessPeer"}) {
+        sim<void(const char *, uint64_t, int)>("xs_sim_fail")(call, 1, 999);
+        CHECK(throws([&] { enable(1, 0); }, call));
+        CHECK(!reaches(1, before, 40 << 20));
+    }
+    CHECK(throws([&] { enable(0, 0); }, "the runtime's own error"));
+    enable(1, 0);
+    enable(1, 0);
+    void *after = torch_alloc(200 << 20, 0, nullptr), *other = torch_alloc(1 << 20, 1, nullptr);
+    CHECK(reaches(1, before, 40 << 20) && reaches(1, after, 200 << 20));
+    CHECK(!reaches(0, other, 1 << 20)); // the one way is not the other
+    torch_free(before, 40 << 20, 0, nullptr);
+    torch_free(after, 200 << 20, 0, nullptr);
+    torch_free(other, 1 << 20, 1, nullptr);
+    CHECK(!xseg_peer_access(0, 1, 0));
+    hook<void()>("xseg_torch_reset")();
+    passed++;
+}
+
+// ---- two processes --------------------------------------------------------------------------
+
+struct Sent {
+    char handle[64];
+    ptrdiff_t offset;
+};
+
+static int to_receiver[2], to_sender[2];
+
+static void say(int *pipe, const void *what, size_t bytes)
+{
+    CHECK(write(pipe[1], what, bytes) == static_cast<ssize_t>(bytes));
+}
+
+static void hear(int *pipe, void *what, size_t bytes)
+{
+    CHECK(read(pipe[0], what, bytes) == static_cast<ssize_t>(bytes));
+}
+
+static unsigned char byte_at(const char *p)
+{
+    void *context;
+    unsigned char got;
+    CHECK(!sim<int(void **, int)>("cuDevicePrimaryCtxRetain")(&context, 0));
+    CHECK(!sim<int(void *)>("cuCtxSetCurrent")(context));
+    CHECK(!sim<int(void *, unsigned long long, size_t)>("cuMemcpyDtoH_v2")(
+        &got, reinterpret_cast<unsigned long long>(p), 1));
+    return got;
+}
+
+static void set_bytes(char *p, unsigned char value, size_t bytes)
+{
+    byte_at(p); // for its context
+    CHECK(!sim<int(unsigned long long, unsigned char, size_t)>("cuMemsetD8_v2")(
+        reinterpret_cast<unsigned long long>(p), value, bytes));
+}
+
+// Has never used CUDA: the device's context is made for it.
+static void receive()
+{
+    Sent sent, again;
+    char done = 1, go;
+    auto open = torch<void *(const char *, size_t)>("fake_open");
+    auto close = torch<void()>("fake_close");
+    hear(to_receiver, &sent, sizeof(sent));
+    char *base = static_cast<char *>(open(sent.handle, sizeof(sent.handle)));
+    CHECK(open(sent.handle, sizeof(sent.handle)) == base);
+    CHECK(byte_at(base + sent.offset) == 22 && byte_at(base) == 11);
+    set_bytes(base + sent.offset, 33, 1);
+    say(to_sender, &done, 1);
+    hear(to_receiver, &go, 1); // the sender has freed it: it stays until it is closed here
+    close();
+    CHECK(byte_at(base) == 11);
+    close();
+    CHECK(throws([&] { open(sent.handle, sizeof(sent.handle)); }, "it has been freed"));
+    CHECK(throws([&] { open("\x03" "c and what cudaIpcGetMemHandle() says", 65); }, "its sender does not use xseg"));
+    hear(to_receiver, &again, sizeof(again));
+    for (const char *call : {"cuMemImportFromShareableHandle", "cuMemMap", "cuMemSetAccess"}) {
+        sim<void(const char *, uint64_t, int)>("xs_sim_fail")(call, 1, 999);
+        CHECK(throws([&] { open(again.handle, sizeof(again.handle)); }, call));
+    }
+    open(again.handle, sizeof(again.handle));
+    close();
+    say(to_sender, &done, 1);
+    hear(to_receiver, &go, 1); // the sender is gone
+    CHECK(throws([&] { open(again.handle, sizeof(again.handle)); }, "is gone"));
+    CHECK(!sim<size_t()>("xs_sim_violations")());
+}
+
+static void send()
+{
+    Sent sent;
+    char done, go = 1;
+    auto share = torch<size_t(void *, char *, ptrdiff_t *)>("fake_share");
+    char *p = static_cast<char *>(torch_alloc(8 << 20, 0, nullptr));
+    set_bytes(p, 11, 8 << 20);
+    set_bytes(p + 4096, 22, 1);
+    CHECK(share(p + 4096, sent.handle, &sent.offset) == sizeof(sent.handle) && sent.offset == 4096);
+    say(to_receiver, &sent, sizeof(sent));
+    hear(to_sender, &done, 1);
+    CHECK(byte_at(p + 4096) == 33);
+    CHECK(throws([&] { torch<void *(const char *, size_t)>("fake_open")(sent.handle, 64); }, "this very process"));
+    torch_free(p, 8 << 20, 0, nullptr);
+    say(to_receiver, &go, 1);
+    CHECK(throws([&] { share(p, sent.handle, &sent.offset); }, "in no live allocation"));
+    p = static_cast<char *>(torch_alloc(8 << 20, 0, nullptr));
+    CHECK(share(p, sent.handle, &sent.offset) && !sent.offset);
+    say(to_receiver, &sent, sizeof(sent));
+    hear(to_sender, &done, 1);
+}
+
+static void adopt_in_child()
+{
+    CHECK(!xseg_use_driver_library(simulator));
+    CHECK(dlopen("libc10.so", RTLD_NOW | RTLD_LOCAL));
+    torch<void()>("fake_install")();
+    CHECK(xseg_torch_adopt() == XSEG_TORCH_FUNCTIONS);
+}
+
+// Each keeps its own ends of the pipes alone, so that nobody waits for one that has failed.
+static pid_t start(void (*run)(), int unused, int also_unused)
+{
+    pid_t pid = fork();
+    if (pid)
+        return pid;
+    close(unused);
+    close(also_unused);
+    adopt_in_child();
+    run();
+    std::exit(0);
+}
+
+static void wait_for(pid_t pid)
+{
+    int status;
+    CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status));
+}
+
+static void tensors_between_processes()
+{
+    char go = 1;
+    CHECK(!pipe(to_receiver) && !pipe(to_sender));
+    pid_t receiver = start(receive, to_receiver[1], to_sender[0]);
+    pid_t sender = start(send, to_receiver[0], to_sender[1]);
+    for (int end : {to_receiver[0], to_sender[0], to_sender[1]})
+        close(end);
+    wait_for(sender);
+    say(to_receiver, &go, 1);
+    wait_for(receiver);
     passed++;
 }
 
@@ -277,12 +481,16 @@ static void pools()
 
 int main(int argc, char **argv)
 {
-    CHECK(argc > 1 && !xseg_use_driver_library(argv[1]));
+    CHECK(argc > 1);
+    simulator = argv[1];
+    torch_alloc = hook<void *(size_t, int, Stream)>("xseg_torch_malloc");
+    torch_free = hook<void(void *, size_t, int, Stream)>("xseg_torch_free");
+    if (argc == 2)
+        tensors_between_processes(); // before this one uses CUDA
+    CHECK(!xseg_use_driver_library(simulator));
     if (argc == 2)
         CHECK(dlopen("libc10.so", RTLD_NOW | RTLD_LOCAL)); // as Python loads it
-    torch_alloc = hook<void *(size_t, int, Stream)>("xseg_torch_malloc");
     torch_alloc_or_throw = hook<void *(size_t, int, Stream)>("xseg_torch_malloc_or_throw");
-    torch_free = hook<void(void *, size_t, int, Stream)>("xseg_torch_free");
     begin_pool = hook<void(int, PoolId, Filter)>("xseg_torch_begin_allocate_to_pool");
     end_pool = hook<void(int, PoolId)>("xseg_torch_end_allocate_to_pool");
     release_pool = hook<void(int, PoolId)>("xseg_torch_release_pool");
@@ -293,6 +501,7 @@ int main(int argc, char **argv)
         failed_capture();
         pools();
         virtual_functions();
+        peer_access();
     }
     refuses(argc == 2);
     std::printf("%d passed, 0 failed\n", passed);
