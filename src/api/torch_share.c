@@ -19,16 +19,29 @@ static void refuse(const char *what)
     xs_log("torch: %s", text);
 }
 
+/*
+ * PyTorch's own handles begin with a version, but for those of just the size of a CUDA handle, which have none. Ours are one
+ * byte longer, so that a PyTorch without xseg takes their first byte for a version that it does not know, and says so.
+ */
+struct handle {
+    struct xs_ipc_blob blob;
+    char longer;
+};
+#define HANDLE_BYTES (offsetof(struct handle, longer) + 1)
+
+/* What PyTorch's own allocator makes of a handle of the preload's. */
+#define PRELOAD_BYTES (2 + sizeof(struct xs_ipc_blob))
+
 /* ---- the sender ------------------------------------------------------------------------------- */
 
 struct xs_torch_shareable xs_torch_share(void *self, void *ptr)
 {
-    struct xs_ipc_blob blob = {0};
+    struct handle handle = {.longer = 0};
     size_t offset = 0;
     (void)self;
-    if (!xs_ipc_export(&blob, (uintptr_t)ptr, &offset))
+    if (!xs_ipc_export(&handle.blob, (uintptr_t)ptr, &offset))
         refuse("a tensor cannot be sent to another process");
-    return (struct xs_torch_shareable){(ptrdiff_t)offset, xs_cxx_string_of(&blob, sizeof(blob))};
+    return (struct xs_torch_shareable){(ptrdiff_t)offset, xs_cxx_string_of(&handle, HANDLE_BYTES)};
 }
 
 /* ---- the receiver ----------------------------------------------------------------------------- */
@@ -96,16 +109,25 @@ static enum xseg_result open_on_device(int ordinal, const struct xs_ipc_blob *bl
     return failed ? XSEG_ERROR_DRIVER : XSEG_OK;
 }
 
+static const void *blob_in(const struct xs_cxx_string *handle)
+{
+    const char *blob = handle->length == HANDLE_BYTES    ? handle->text
+                       : handle->length == PRELOAD_BYTES ? handle->text + 2
+                                                         : NULL;
+    return blob && xs_ipc_is_blob(blob) ? blob : NULL;
+}
+
 static enum xseg_result open_handle(const struct xs_cxx_string *handle, xs_cu_ptr *va)
 {
     struct xs_ipc_blob blob;
+    const void *found = blob_in(handle);
     int ordinal, (*get_device)(int *device);
     *(void **)&get_device = xs_cxx_symbol("libtorch_cuda.so", "cudaGetDevice");
-    if (handle->length != sizeof(blob) || !xs_ipc_is_blob(handle->text))
+    if (!found)
         return xs_fail(XSEG_ERROR_INVALID_VALUE, "its sender does not use xseg");
     if (!get_device || get_device(&ordinal))
         return xs_fail(XSEG_ERROR_NO_DEVICE, "no device is current");
-    memcpy(&blob, handle->text, sizeof(blob));
+    memcpy(&blob, found, sizeof(blob));
     return open_on_device(ordinal, &blob, va);
 }
 

@@ -127,7 +127,7 @@ extern "C" std::size_t fake_share(void *ptr, char *handle, std::ptrdiff_t *offse
 {
     auto shared = allocator.load()->shareIpcHandle(ptr);
     *offset = shared.offset;
-    return shared.handle.copy(handle, 64);
+    return shared.handle.copy(handle, 65);
 }
 
 // As PyTorch's storages: several may hold the same.
