@@ -1,24 +1,30 @@
-"""Training and generation with random weights and data: losses, memory and time of one allocator.
+"""Training and generation with random weights and data: losses, memory and time of one allocator in one process.
 
-    pytorch_workload.py native|expandable|xseg [--steps N] [--only NAME] [--limit MIB] [--soak MINUTES]
+    pytorch_workload.py native|expandable|xseg WORKLOAD [--steps N] [--limit MIB] [--wait]
+    pytorch_workload.py native|expandable|xseg --soak MINUTES
 
-Prints one line of JSON for each workload. The same seed gives the same numbers to every allocator.
+Prints one line of JSON. The same seed gives the same numbers to every allocator. With --wait it loads PyTorch, says "ready" and
+touches the GPU only after a line on its standard input. Steps are timed by events, so that the CPU may run ahead of the GPU
+as it does in earnest; the first third of them is not timed.
 """
 import argparse
-import gc
 import json
 import math
 import os
 import sys
 import time
+import warnings
 
 parser = argparse.ArgumentParser()
 parser.add_argument("allocator", choices=("native", "expandable", "xseg"))
-parser.add_argument("--steps", type=int, default=12)
-parser.add_argument("--only", default="")
+parser.add_argument("workload", nargs="?")
+parser.add_argument("--steps", type=int, default=0, help="0: as many as the workload has by itself")
 parser.add_argument("--limit", type=float, default=0, help="MiB that the allocator may reserve")
 parser.add_argument("--soak", type=float, default=0, help="minutes of variable lengths; reserved must not creep")
+parser.add_argument("--wait", action="store_true")
 args = parser.parse_args()
+for name in ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"):
+    os.environ.pop(name, None)
 if args.allocator == "expandable":
     os.environ["PYTORCH_CUDA_ALLOC_CONF"] = "expandable_segments:True"
 os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
@@ -31,7 +37,12 @@ from torch.utils.checkpoint import checkpoint  # noqa: E402
 if args.allocator == "xseg":
     import xseg_torch
 
+    warnings.filterwarnings("error", message="this PyTorch")  # half of it in place is no measurement
     xseg_torch.install()
+if args.wait:
+    print("ready", flush=True)
+    if not sys.stdin.readline():
+        sys.exit(0)
 
 DIM, LAYERS, HEADS, VOCAB = 1536, 12, 12, 16000
 
@@ -159,8 +170,9 @@ def bucketed(rng, i):
 def train(lengths=fixed, accumulate=1, lora=False, **options):
     def run(steps):
         rng = torch.Generator().manual_seed(0)
-        model = Llama(**options)
-        model = (with_lora(model) if lora else model).cuda().bfloat16()
+        with torch.device("cuda"):
+            model = Llama(**options)
+            model = (with_lora(model) if lora else model).bfloat16()
         optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], 1e-4, foreach=True)
         for i, tokens in enumerate(batches(rng, steps * accumulate, lengths)):
             tokens = tokens.cuda(non_blocking=True)
@@ -192,7 +204,8 @@ def small(steps):
 
 @torch.no_grad()
 def generate(steps):
-    model = Llama().cuda().bfloat16().eval()
+    with torch.device("cuda"):
+        model = Llama().bfloat16().eval()
     rng = torch.Generator().manual_seed(0)
     for _ in range(steps):
         prompt = torch.randint(0, VOCAB, (8, variable(rng, 0)), generator=rng).cuda()
@@ -227,55 +240,89 @@ def maskrcnn(steps):
         yield loss.detach()
 
 
+# name: the steps, and how many of them
 WORKLOADS = {
-    "llama_fixed": train(),
-    "llama_varlen": train(variable),
-    "llama_bucketed": train(bucketed),
-    "llama_checkpoint": train(variable, checkpoints=True, layers=18),
-    "lora": train(variable, lora=True),
-    "accumulation": train(variable, accumulate=4, layers=6),
-    "maskrcnn": maskrcnn,
-    "experts": train(variable, mlp=Experts, layers=6),
-    "generate": generate,
-    "small": small,
+    "llama_fixed": (train(), 36),
+    "llama_varlen": (train(variable), 48),
+    "llama_bucketed": (train(bucketed), 48),
+    "llama_checkpoint": (train(variable, checkpoints=True, layers=18), 36),
+    "lora": (train(variable, lora=True), 36),
+    "accumulation": (train(variable, accumulate=4, layers=6), 24),
+    "maskrcnn": (maskrcnn, 24),
+    "experts": (train(variable, mlp=Experts, layers=6), 36),
+    "generate": (generate, 12),
+    "small": (small, 120),
 }
+
+
+def counters():
+    """What the allocator has done so far, by its own account."""
+    stats = torch.cuda.memory_stats()
+    own = {name: stats[name] for name in ("num_alloc_retries", "num_device_alloc", "num_device_free", "num_sync_all_streams")}
+    own["allocations"] = stats["allocation.all.allocated"]
+    if args.allocator == "xseg":
+        all_of_it = xseg_torch.stats(torch.cuda.current_device())
+        own |= {name: n for name, n in all_of_it.items() if name.startswith(("driver_", "rung_")) or name in (
+            "cache_hits", "extents_moved")}
+    return own
+
+
+def difference(later, earlier):
+    return {name: later[name] - earlier[name] for name in later}
+
+
+def median(numbers):
+    return sorted(numbers)[len(numbers) // 2]
 
 
 def measure(name, steps):
     torch.manual_seed(0)
-    gc.collect()
-    torch.cuda.empty_cache()
+    run, own_steps = WORKLOADS[name]
+    steps = steps or own_steps
+    first = max(1, steps // 3)  # step that is timed
     torch.cuda.reset_peak_memory_stats()
-    losses, times = [], []
-    torch.cuda.synchronize()
+    losses, ends, host, counts = [], [], [], [counters()]
     begin = time.perf_counter()
-    for loss in WORKLOADS[name](steps):
-        torch.cuda.synchronize()
-        now = time.perf_counter()
-        times.append((now - begin) * 1e3)
-        losses.append(float(loss).hex())
-        begin = time.perf_counter()
+    for loss in run(steps):
+        if len(losses) + 1 == first:
+            counts.append(counters())
+        losses.append(loss)
+        ends.append(torch.cuda.Event(enable_timing=True))
+        ends[-1].record()
+        host.append(time.perf_counter())
+    counts.append(counters())
+    torch.cuda.synchronize()
+    seconds = time.perf_counter() - begin
     stats = torch.cuda.memory_stats()
     return {
-        "workload": name,
-        "losses": losses,
+        "losses": [float(loss).hex() for loss in losses],
         "requested": stats["requested_bytes.all.peak"],
         "reserved": stats["reserved_bytes.all.peak"],
-        "ms": sorted(times[len(times) // 3:])[len(times[len(times) // 3:]) // 2],
+        "ms": [round(a.elapsed_time(b), 4) for a, b in zip(ends[first - 1:], ends[first:])],
+        "host_ms": round(median([(b - a) * 1e3 for a, b in zip(host[first - 1:], host[first:])]), 4),
+        "seconds": round(seconds, 3),
+        "warm_up": difference(counts[1], counts[0]),
+        "steady": difference(counts[2], counts[1]),
     }
 
 
 def soak(minutes):
-    """Reserved, at most, in each tenth of the time."""
-    end, tenth, most = time.time() + minutes * 60, minutes * 6, []
-    torch.manual_seed(0)
+    """Reserved, at most, in each tenth of the time; a line for each, so that a run that is cut off has said something."""
+    tenth, most, steps = minutes * 6, 0, 0
     begin = time.time()
-    while time.time() < end:
-        for loss in train(variable)(50):
-            i = int((time.time() - begin) / tenth)
-            most.extend([0] * (i + 1 - len(most)))
-            most[i] = max(most[i], torch.cuda.memory_reserved())
-    print(json.dumps({"soak": minutes, "reserved": most}), flush=True)
+    for i in range(10):
+        while time.time() < begin + tenth * (i + 1):
+            torch.manual_seed(i)
+            for _ in train(variable)(50):
+                most = max(most, torch.cuda.memory_reserved())
+                steps += 1
+        yield {"soak": minutes, "tenth": i, "reserved": most, "steps": steps}
+        most = 0
+
+
+def tell(result):
+    on = f"PyTorch {torch.__version__}, {torch.cuda.get_device_name()}"
+    print(json.dumps({"allocator": args.allocator, "on": on, **result}), flush=True)
 
 
 def main():
@@ -283,17 +330,17 @@ def main():
         total = torch.cuda.get_device_properties(0).total_memory
         torch.cuda.set_per_process_memory_fraction(args.limit * 2**20 / total)
     if args.soak:
-        soak(args.soak)
+        for result in soak(args.soak):
+            tell(result)
         return
-    for name in [args.only] if args.only else WORKLOADS:
-        try:
-            result = measure(name, args.steps)
-        except ImportError as e:
-            result = {"workload": name, "skipped": str(e)}
-        except torch.OutOfMemoryError as e:
-            result = {"workload": name, "out_of_memory": str(e)}
-        print(json.dumps(result), flush=True)
+    result = {"workload": args.workload, "limit": args.limit}
+    try:
+        result |= measure(args.workload, args.steps)
+    except ImportError as e:
+        result["skipped"] = str(e)
+    except torch.OutOfMemoryError as e:
+        result["out_of_memory"] = str(e)[:2000]
+    tell(result)
 
 
 main()
-sys.stdout.flush()

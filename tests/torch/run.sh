@@ -26,6 +26,7 @@ fi
 if command -v python3 >/dev/null; then
     python3 tests/torch/test_torch.py "$build/libxseg.so" "$sim" || rc=1
     python3 -W ignore tests/torch/test_module.py "$build/libxseg.so" "$sim" || rc=1
+    python3 tests/torch/test_gpu_scripts.py || rc=1
     ran=1
 else
     echo "no Python: the hooks were not called by ctypes"
