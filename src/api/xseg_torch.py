@@ -13,6 +13,7 @@ gives true answers: see docs/pytorch.md for the list. Every call of the library 
 import collections
 import contextlib
 import ctypes
+import functools
 import json
 import os
 import pickle
@@ -21,16 +22,19 @@ import tempfile
 import threading
 import warnings
 
+import torch
+
 __all__ = ["install", "is_installed", "pool", "configure", "empty_cache", "stats", "report"]
 
 _FORMAT_TEXT, _FORMAT_JSON = 0, 1
 _OUT_OF_MEMORY = 2
 _USE_ON_OOM, _NO_SPLIT = 1, 2
-_FUNCTIONS = 5  # XSEG_TORCH_FUNCTIONS
+_VIRTUAL_FUNCTIONS = 5  # XSEG_TORCH_FUNCTIONS
 
 _lib = None
 _path = None
 _installed = None  # PyTorch's object, which has to live as long as the process
+_segments = None  # likewise, of pool() without install()
 
 
 class _PoolId(ctypes.Structure):
@@ -40,18 +44,22 @@ class _PoolId(ctypes.Structure):
 _write_fn = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(ctypes.c_char), ctypes.c_size_t)
 _observe_fn = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 
-_SIGNATURES = {
+_int, _u64, _size = ctypes.c_int, ctypes.c_uint64, ctypes.c_size_t
+_out = ctypes.POINTER
+_ARGUMENTS = {
     "xseg_configure": [ctypes.c_char_p],
-    "xseg_empty_cache": [ctypes.c_int],
-    "xseg_get_limit": [ctypes.c_int, ctypes.POINTER(ctypes.c_size_t)],
-    "xseg_memory_info": [ctypes.c_int, ctypes.POINTER(ctypes.c_size_t), ctypes.POINTER(ctypes.c_size_t)],
-    "xseg_reset_peaks": [ctypes.c_int],
-    "xseg_reset_totals": [ctypes.c_int],
-    "xseg_pool_begin": [ctypes.c_uint64],
-    "xseg_pool_end": [ctypes.c_uint64],
-    "xseg_torch_create_pool": [ctypes.c_int, _PoolId, ctypes.c_uint, ctypes.POINTER(ctypes.c_uint64)],
-    "xseg_stats_print": [ctypes.c_int, ctypes.c_int, _write_fn, ctypes.c_void_p],
+    "xseg_empty_cache": [_int],
+    "xseg_get_limit": [_int, _out(_size)],
+    "xseg_reset_peaks": [_int],
+    "xseg_reset_totals": [_int],
+    "xseg_pool_begin": [_u64],
+    "xseg_pool_end": [_u64],
+    "xseg_stats_print": [_int, _int, _write_fn, ctypes.c_void_p],
     "xseg_snapshot": [ctypes.c_char_p],
+    "xseg_torch_create_pool": [_int, _PoolId, ctypes.c_uint, _out(_u64)],
+    "xseg_torch_release_pool": [_int, _PoolId],
+    "xseg_torch_pool_id": [_u64, _out(_PoolId)],
+    "xseg_torch_observe": [_observe_fn],
 }
 
 
@@ -59,46 +67,34 @@ _SIGNATURES = {
 
 
 def _candidates():
-    beside = os.path.dirname(os.path.abspath(__file__))
-    name = "libxseg.so.0"
     if "XSEG_LIBRARY" in os.environ:
         return [os.environ["XSEG_LIBRARY"]]
+    beside, name = os.path.dirname(os.path.abspath(__file__)), "libxseg.so.0"
     # Installed: PREFIX/lib/xseg/python/xseg_torch.py and PREFIX/lib/libxseg.so.0.
     return [os.path.join(beside, name), os.path.join(beside, "..", "..", name), name]
 
 
 def _load(library=None):
     global _lib, _path
-    if _lib is not None:
-        return _lib
     tried = []
-    for path in [library] if library else _candidates():
+    for path in [] if _lib else [library] if library else _candidates():
         try:
-            loaded = ctypes.CDLL(path, mode=ctypes.RTLD_LOCAL)
+            _lib, _path = ctypes.CDLL(path, mode=ctypes.RTLD_LOCAL), path
+            break
         except OSError as e:
             tried.append(str(e))
-            continue
-        loaded.xseg_last_error.restype = ctypes.c_char_p
-        loaded.xseg_torch_release_pool.argtypes = [ctypes.c_int, _PoolId]
-        loaded.xseg_torch_release_pool.restype = None
-        loaded.xseg_torch_observe.argtypes = [_observe_fn]
-        loaded.xseg_torch_observe.restype = None
-        _lib, _path = loaded, path
-        return _lib
-    raise OSError("libxseg was not found (install(library=...) or XSEG_LIBRARY names it): " + "; ".join(tried))
+    if _lib is None:
+        raise OSError("libxseg was not found (install(library=...) or XSEG_LIBRARY names it): " + "; ".join(tried))
+    _lib.xseg_last_error.restype = ctypes.c_char_p
+    for name, arguments in _ARGUMENTS.items():
+        getattr(_lib, name).argtypes = arguments
+    return _lib
 
 
 def _call(name, *arguments):
     """A call whose failure is an exception with xseg's text."""
-    try:
-        function = getattr(_load(), name)
-    except AttributeError:
-        raise NotImplementedError(f"this libxseg has no {name}()") from None
-    function.argtypes = _SIGNATURES[name]
-    code = function(*arguments)
+    code = getattr(_load(), name)(*arguments)
     if code:
-        import torch
-
         text = _lib.xseg_last_error().decode(errors="replace")
         raise (torch.OutOfMemoryError if code == _OUT_OF_MEMORY else RuntimeError)(f"{name}: {text}")
 
@@ -147,15 +143,19 @@ def _nest(flat):
 
 def _memory_stats(device):
     flat = json.loads(_print(device, _FORMAT_JSON))
-    own = flat.pop("xseg", {})
-    nested = _nest(flat)
-    nested["xseg"] = {k: v for k, v in own.items() if v is not None}
-    return nested
+    own = flat.pop("xseg")
+    return {**_nest(flat), "xseg": {name: value for name, value in own.items() if value is not None}}
+
+
+def _reset_peaks(device):
+    _call("xseg_reset_peaks", device)
+
+
+def _reset_totals(device):
+    _call("xseg_reset_totals", device)
 
 
 def _get_memory_fraction(device):
-    import torch
-
     limit = ctypes.c_size_t()
     _call("xseg_get_limit", device, ctypes.byref(limit))
     total = torch.cuda.get_device_properties(device).total_memory
@@ -225,11 +225,21 @@ def _add_stacks(snapshot, stacks):
 
 
 def _name_pools(snapshot):
-    """PyTorch's ids in place of xseg's names of its pools."""
+    """PyTorch's ids in place of xseg's names of its pools, but for those that PyTorch does not know, or no more."""
+    known = {}
+
+    def theirs(ours):
+        if ours not in known:
+            pool = _PoolId()
+            found = ours[1] and _lib.xseg_torch_pool_id(ours[1], ctypes.byref(pool))
+            known[ours] = (pool.first, pool.second) if found else ours
+        return known[ours]
+
     for segment in snapshot["segments"]:
-        name, theirs = segment["segment_pool_id"][1], _PoolId()
-        if name and _lib.xseg_torch_pool_id(ctypes.c_uint64(name), ctypes.byref(theirs)):
-            segment["segment_pool_id"] = (theirs.first, theirs.second)
+        segment["segment_pool_id"] = theirs(tuple(segment["segment_pool_id"]))
+    for trace in snapshot["device_traces"]:
+        for event in trace:
+            event["pool_id"] = theirs(tuple(event["pool_id"]))
 
 
 def _memory_snapshot(which=None):
@@ -242,10 +252,10 @@ def _memory_snapshot(which=None):
             snapshot = pickle.load(f)
     _add_stacks(snapshot, stacks)
     _name_pools(snapshot)
-    if which is not None and any(which[:2]):
-        mine = tuple(which[:2])
-        snapshot["segments"] = [s for s in snapshot["segments"] if tuple(s["segment_pool_id"]) == mine]
-    if which is not None and len(which) > 2 and not which[2]:
+    *pool, traces = which if which is not None and len(which) == 3 else (*(which or (0, 0)), True)
+    if any(pool):
+        snapshot["segments"] = [s for s in snapshot["segments"] if s["segment_pool_id"] == tuple(pool)]
+    if not traces:
         snapshot["device_traces"] = [[] for _ in snapshot["device_traces"]]
     return snapshot
 
@@ -262,12 +272,11 @@ def _observe(stacks):
 def _record_memory_history(enabled="all", context="all", stacks="all", max_entries=sys.maxsize, clear_history=False,
                            compile_context=False, global_record_annotations=False, skip_actions=(), *_more, **_named):
     """What torch._C._cuda_record_memory_history() does: the history is xseg's, the stacks are Python's."""
-    if enabled not in ("state", "all", None):
-        raise RuntimeError("expected state to be 'state', 'all', or None")
-    if context not in ("state", "alloc", "all", None):
-        raise RuntimeError("expected context to be 'state', 'alloc', 'all', or None")
-    if stacks not in ("python", "all"):
-        raise RuntimeError("expected stacks to be 'python', or 'all'")
+    for value, right, what in ((enabled, ("state", "all", None), "state to be 'state', 'all', or None"),
+                               (context, ("state", "alloc", "all", None), "context to be 'state', 'alloc', 'all', or None"),
+                               (stacks, ("python", "all"), "stacks to be 'python', or 'all'")):
+        if value not in right:
+            raise RuntimeError(f"expected {what}")
     if skip_actions:
         warnings.warn("xseg records all actions: skip_actions is ignored")
     if enabled is None or clear_history:
@@ -288,13 +297,13 @@ def _record_memory_history(enabled="all", context="all", stacks="all", max_entri
 class _MemPool:
     """torch.cuda.MemPool under install()."""
 
-    def __init__(self, allocator=None, use_on_oom=False, no_split=False):
-        import torch
+    allocator = None
 
+    def __init__(self, allocator=None, use_on_oom=False, no_split=False):
         if allocator is not None:
             raise NotImplementedError("under xseg_torch.install() a MemPool is xseg's: it takes no allocator")
         torch.cuda.init()
-        self._id = tuple(torch._C._graph_pool_handle())
+        self.id = tuple(torch._C._graph_pool_handle())
         self._flags = (_USE_ON_OOM if use_on_oom else 0) | (_NO_SPLIT if no_split else 0)
         self._names = {}  # by device
         self._uses = 0
@@ -304,34 +313,24 @@ class _MemPool:
     def _name_on(self, device):
         if device not in self._names:
             name = ctypes.c_uint64()
-            _call("xseg_torch_create_pool", device, _PoolId(*self._id), self._flags, ctypes.byref(name))
+            _call("xseg_torch_create_pool", device, _PoolId(*self.id), self._flags, ctypes.byref(name))
             self._names[device] = name.value
         return self._names[device]
 
     def __del__(self):
         for device in getattr(self, "_names", {}):
-            _lib.xseg_torch_release_pool(device, _PoolId(*self._id))
-
-    @property
-    def id(self):
-        return self._id
-
-    @property
-    def allocator(self):
-        return None
+            _lib.xseg_torch_release_pool(device, _PoolId(*self.id))
 
     def use_count(self):
         return 1 + self._uses
 
     def snapshot(self, include_traces=True):
-        return _memory_snapshot((*self._id, include_traces))["segments"]
+        return _memory_snapshot((*self.id, include_traces))["segments"]
 
 
 @contextlib.contextmanager
 def _use_mem_pool(pool, device=None):
     """torch.cuda.use_mem_pool under install(): what this thread allocates comes from the pool; others are not concerned."""
-    import torch
-
     index = torch.cuda.memory._get_device_index(device, optional=True)
     name = pool._name_on(index)
     _call("xseg_pool_begin", name)
@@ -349,8 +348,6 @@ def pool(use_on_oom=False, no_split=False):
     Without install() PyTorch's own allocator cuts up the segments that it asks xseg for, with all its statistics and its
     way out of memory; what it frees goes back to the driver at once, so that it may be had again elsewhere.
     """
-    import torch
-
     _load()
     if _installed is not None:
         return _MemPool(use_on_oom=use_on_oom, no_split=no_split)
@@ -361,30 +358,31 @@ def pool(use_on_oom=False, no_split=False):
     return torch.cuda.MemPool(_segments.allocator(), **options)
 
 
-_segments = None
-
-
 # ---- graphs ------------------------------------------------------------------------------------------
 
 
-def _watch_captures(graph_class):
+def _watched(original):
     """A capture that fails is neither ended nor released by PyTorch, so its pool would stay for ever."""
 
-    def watched(name):
-        original = getattr(graph_class, name)
+    @functools.wraps(original)
+    def call(*arguments, **named):
+        try:
+            return original(*arguments, **named)
+        except BaseException:
+            _lib.xseg_torch_capture_failed()
+            raise
 
-        def call(self, *arguments, **named):
-            try:
-                return original(self, *arguments, **named)
-            except BaseException:
-                _lib.xseg_torch_capture_failed()
-                raise
+    return call
 
-        call.__doc__, call.__name__ = original.__doc__, name
-        setattr(graph_class, name, call)
 
-    watched("capture_begin")
-    watched("capture_end")
+def _plain_compiled_graphs():
+    """torch.compile's trees of graphs restore the allocator to what it was at a capture, which nobody else can do. Its
+    plain graphs (mode="reduce-overhead" with this setting) need pools alone."""
+    try:
+        from torch._inductor import config
+    except ImportError:
+        return
+    config.triton.cudagraph_trees = False
 
 
 # ---- install -----------------------------------------------------------------------------------------
@@ -400,39 +398,47 @@ _HOOKS = {
     "set_release_pool": "xseg_torch_release_pool",
 }
 
+# In place of torch._C's; all else in torch.cuda and torch.accelerator calls these.
+_FUNCTIONS = {
+    "_cuda_memoryStats": _memory_stats,
+    "_cuda_resetPeakMemoryStats": _reset_peaks,
+    "_cuda_resetAccumulatedMemoryStats": _reset_totals,
+    "_cuda_getMemoryFraction": _get_memory_fraction,
+    "_cuda_memorySnapshot": _memory_snapshot,
+    "_cuda_record_memory_history": _record_memory_history,
+    "_cuda_record_memory_history_legacy": lambda enabled, *_: _record_memory_history("all" if enabled else None),
+    "_accelerator_getDeviceStats": _memory_stats,
+    "_accelerator_resetPeakStats": _reset_peaks,
+    "_accelerator_resetAccumulatedStats": _reset_totals,
+}
+
+
+def _has(where, name):
+    if not hasattr(where, name):
+        warnings.warn(f"this PyTorch has no {name}: what it is for does nothing, or raises PyTorch's own error")
+    return hasattr(where, name)
+
+
+def _replace(where, name, new):
+    if _has(where, name):
+        setattr(where, name, new)
+
 
 def _set_hooks(allocator):
     for setter, name in _HOOKS.items():
-        set_hook = getattr(allocator, setter, None)
-        if set_hook is None:
-            warnings.warn(f"this PyTorch has no {setter}(): what it is for does nothing")
-            continue
-        set_hook(ctypes.cast(getattr(_lib, name), ctypes.c_void_p).value)
+        if _has(allocator, setter):
+            getattr(allocator, setter)(ctypes.cast(getattr(_lib, name), ctypes.c_void_p).value)
 
 
-def _plain_compiled_graphs():
-    """torch.compile's trees of graphs restore the allocator to what it was at a capture, which nobody else can do. Its
-    plain graphs (mode="reduce-overhead" with this setting) need pools alone."""
-    try:
-        from torch._inductor import config
-    except ImportError:
-        return
-    config.triton.cudagraph_trees = False
-
-
-def _replace(torch):
-    c = torch._C
-    c._cuda_memoryStats = _memory_stats
-    c._cuda_resetPeakMemoryStats = lambda device: _call("xseg_reset_peaks", device)
-    c._cuda_resetAccumulatedMemoryStats = lambda device: _call("xseg_reset_totals", device)
-    c._cuda_getMemoryFraction = _get_memory_fraction
-    c._cuda_memorySnapshot = _memory_snapshot
-    c._cuda_record_memory_history = _record_memory_history
-    c._cuda_record_memory_history_legacy = lambda enabled, *_: _record_memory_history("all" if enabled else None)
+def _replace_all(torch):
+    for name, new in _FUNCTIONS.items():
+        _replace(torch._C, name, new)
     for module in (torch.cuda, torch.cuda.memory):
-        module.MemPool = _MemPool
-        module.use_mem_pool = _use_mem_pool
-    _watch_captures(torch.cuda.CUDAGraph)
+        _replace(module, "MemPool", _MemPool)
+        _replace(module, "use_mem_pool", _use_mem_pool)
+    for name in ("capture_begin", "capture_end"):
+        graph = torch.cuda.CUDAGraph
+        _replace(graph, name, _watched(getattr(graph, name, None)))
 
 
 def is_installed():
@@ -446,8 +452,6 @@ def install(conf=None, library=None):
     found by itself. Raises RuntimeError where CUDA is in use already, or the policy is refused.
     """
     global _installed
-    import torch
-
     if _installed is not None:
         return
     if torch.cuda.is_initialized():
@@ -456,13 +460,13 @@ def install(conf=None, library=None):
     if conf is not None:
         configure(conf)
     allocator = torch.cuda.memory.CUDAPluggableAllocator(_path, "xseg_torch_malloc_or_throw", "xseg_torch_free")
-    _set_hooks(allocator._allocator)
+    _set_hooks(allocator.allocator())
     torch.cuda.memory.change_current_allocator(allocator)
     _installed = allocator
     if _lib.xseg_torch_can_throw() < 2:
         warnings.warn("this PyTorch's exceptions are not as expected: out of memory is a RuntimeError, or a crash")
-    if _lib.xseg_torch_adopt() < _FUNCTIONS:
+    if _lib.xseg_torch_adopt() < _VIRTUAL_FUNCTIONS:
         warnings.warn("this PyTorch's allocator is not as expected: cuDNN's benchmark mode, copies between devices, "
                       "peer access, or tensors for other processes raise an error")
-    _replace(torch)
+    _replace_all(torch)
     _plain_compiled_graphs()

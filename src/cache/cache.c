@@ -69,7 +69,8 @@ void xs_cache_refresh(struct xs_cache *c, const struct xs_policy *policy, bool e
 
 void xs_cache_record(struct xs_cache *c, enum xs_event_kind kind, const struct xs_block *block)
 {
-    xs_ring_add(c->ring, kind, xs_block_va(block), block->requested, block->stream->key.handle);
+    xs_ring_add(c->ring, kind, block->heap->pool_number, xs_block_va(block), block->requested,
+                block->stream->key.handle);
 }
 
 /* ---- lists ---------------------------------------------------------------------------------- */

@@ -80,7 +80,7 @@ static void forget_segment(struct xs_device *dev, struct xs_block *block)
 {
     struct xs_segment *segment = block->segment;
     xs_account_release(dev, xs_block_bytes(block));
-    xs_track_segment(dev, XS_EVENT_SEGMENT_FREE, segment);
+    xs_track_segment(block->heap, XS_EVENT_SEGMENT_FREE, segment);
     xs_gauge_sub(&dev->stats.now.segments, 1);
     xs_heap_remove_segment(block->heap, block);
     xs_segment_delete_classic(segment);
@@ -241,7 +241,7 @@ static enum xseg_result publish(const struct xs_request *request, xs_cu_ptr base
     if (segment && xs_heap_reserve(heap, 3)) {
         struct xs_block *block = xs_heap_add_segment(heap, segment, XS_BLOCK_BUSY);
         xs_account_reserve(dev, bytes);
-        xs_track_segment(dev, XS_EVENT_SEGMENT_ALLOC, segment);
+        xs_track_segment(heap, XS_EVENT_SEGMENT_ALLOC, segment);
         xs_gauge_add(&dev->stats.now.segments, 1);
         dev->stats.now.rung_create++;
         block = xs_heap_put(heap, block, NULL, 0);

@@ -60,7 +60,7 @@ struct xs_device {
     struct xs_list routes;  /* see core/route.h */
     struct xs_slab pool_records;
     struct xs_slab route_records;
-    uint64_t pools_made;
+    uint32_t pools_made;
     struct xs_list waiting; /* WAITING blocks, oldest first */
     struct xs_slab uses;    /* struct xs_use */
     size_t out_bytes;       /* of LIVE, CACHED and WAITING blocks: what no heap holds */

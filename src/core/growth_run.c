@@ -190,7 +190,7 @@ restore_moved:
 static void leave_place(struct xs_extent *e)
 {
     xs_list_remove(&e->link);
-    xs_track_extent(e->block->heap->owner, XS_EVENT_UNMAP, e);
+    xs_track_extent(e->block->heap, XS_EVENT_UNMAP, e);
     xs_segment_detach(e->block->segment, e);
     xs_heap_put_hole(e->block->heap, e->block);
 }
@@ -204,30 +204,29 @@ static void forget_extent(struct xs_device *dev, struct xs_extent *e)
     xs_extent_delete(&dev->extents, e);
 }
 
-static void attach(struct xs_device *dev, struct xs_segment *segment, struct xs_extent *e)
+static void attach(const struct xs_growth *g, struct xs_extent *e)
 {
     xs_list_remove(&e->link);
-    xs_segment_attach(segment, e, e->target);
-    xs_track_extent(dev, XS_EVENT_MAP, e);
+    xs_segment_attach(g->first->segment, e, e->target);
+    xs_track_extent(g->heap, XS_EVENT_MAP, e);
 }
 
 static void attach_targets(struct xs_growth *g)
 {
     struct xs_device *dev = g->dev;
-    struct xs_segment *segment = g->first->segment;
     XS_LIST_FOR_EACH_SAFE(link, &g->traded)
         forget_extent(dev, extent_of(link));
     XS_LIST_FOR_EACH_SAFE(link, &g->idle)
-        attach(dev, segment, extent_of(link));
+        attach(g, extent_of(link));
     XS_LIST_FOR_EACH_SAFE(link, &g->moved) {
         leave_place(extent_of(link));
-        attach(dev, segment, extent_of(link));
+        attach(g, extent_of(link));
         dev->stats.now.extents_moved++;
     }
     XS_LIST_FOR_EACH_SAFE(link, &g->fresh) {
         xs_account_reserve(dev, extent_of(link)->bytes);
         xs_gauge_add(&dev->stats.now.extents, 1);
-        attach(dev, segment, extent_of(link));
+        attach(g, extent_of(link));
     }
 }
 
@@ -321,7 +320,7 @@ static void attach_stuck(struct xs_growth *g, struct xs_segment *segment)
     XS_LIST_FOR_EACH(link, &g->stuck) {
         struct xs_extent *e = extent_of(link);
         if (e->va) {
-            xs_track_extent(g->dev, XS_EVENT_UNMAP, e);
+            xs_track_extent(e->block->heap, XS_EVENT_UNMAP, e);
             xs_segment_detach(e->block->segment, e);
             xs_heap_put_hole(e->block->heap, e->block);
         }
@@ -329,7 +328,7 @@ static void attach_stuck(struct xs_growth *g, struct xs_segment *segment)
         if (xs_heap_reserve(heap, 2))
             e->block = xs_heap_carve(heap, e->block, e->target, e->bytes);
         xs_segment_attach(segment, e, e->target);
-        xs_track_extent(g->dev, XS_EVENT_MAP, e);
+        xs_track_extent(heap, XS_EVENT_MAP, e);
     }
 }
 

@@ -399,7 +399,7 @@ static enum xseg_result out_of_memory(struct climb *c)
     r.free_bytes = xs_reading_device_free(dev);
     xs_lock_acquire(&dev->lock);
     dev->stats.now.out_of_memory++;
-    xs_history_note(&dev->history, XS_EVENT_OUT_OF_MEMORY,
+    xs_history_note(&dev->history, XS_EVENT_OUT_OF_MEMORY, c->request->pool->expandable.pool_number,
                     r.free_bytes == UINT64_MAX ? 0 : r.free_bytes, c->request->bytes,
                     c->request->handle);
     xs_lock_release(&dev->lock);

@@ -8,13 +8,7 @@
 #include "core/route.h"
 #include "xseg/pools.h"
 
-/* A name: the device, the index, and a number that never comes again. */
-#define INDEX_SHIFT  6
-#define SERIAL_SHIFT 18
-
-_Static_assert(1 << INDEX_SHIFT == XS_DEVICE_LIMIT &&
-                   XS_POOL_LIMIT << INDEX_SHIFT == 1 << SERIAL_SHIFT,
-               "ordinals and indexes fit into a name");
+_Static_assert(XS_DEVICE_LIMIT == 64, "ordinals fit into a name");
 
 /* ---- making --------------------------------------------------------------------------------- */
 
@@ -23,6 +17,7 @@ static bool init_heap(struct xs_pool *pool, struct xs_heap *heap, struct xs_devi
     bool ok = xs_heap_init(heap, &dev->records);
     heap->owner = dev;
     heap->pool = pool->index;
+    heap->pool_number = pool->number;
     heap->whole = pool->no_split;
     return ok;
 }
@@ -68,6 +63,7 @@ static enum xseg_result create_locked(struct xs_device *dev, unsigned flags, uin
     if (!pool)
         return xs_fail(XSEG_ERROR_HOST_MEMORY, "no host memory for a pool's record");
     pool->index = index;
+    pool->number = ++dev->pools_made;
     pool->held = true;
     pool->use_on_oom = flags & XSEG_POOL_USE_ON_OOM;
     pool->no_split = flags & XSEG_POOL_NO_SPLIT;
@@ -76,8 +72,7 @@ static enum xseg_result create_locked(struct xs_device *dev, unsigned flags, uin
         xs_slab_put(&dev->pool_records, pool);
         return xs_fail(XSEG_ERROR_HOST_MEMORY, "no host memory for a pool's heaps");
     }
-    pool->id = ++dev->pools_made << SERIAL_SHIFT | (uint64_t)index << INDEX_SHIFT |
-               (unsigned)dev->caps.ordinal;
+    pool->id = xs_pool_name(pool->number, dev->caps.ordinal);
     xs_list_insert_before(before, &pool->link);
     *id = pool->id;
     return XSEG_OK;

@@ -30,6 +30,7 @@ struct xs_pool {
     struct xs_list link; /* in the device's list, the default one first */
     uint64_t id;         /* what the caller knows it by; 0: the default one, or destroyed */
     uint32_t index;
+    uint32_t number; /* of all that the device has had; 0: the default one */
     bool held;       /* what is mapped stays where it is */
     bool use_on_oom; /* its free blocks serve the default pool before that is out of memory */
     bool no_split;   /* blocks are whole granules, neither cut nor joined */
@@ -83,7 +84,12 @@ struct xs_pool *xs_pool_next(struct xs_device *dev, struct xs_pool *pool,
                              bool (*of)(const struct xs_pool *pool));
 void xs_pool_let_go(struct xs_device *dev, struct xs_pool *pool);
 
-/* The ordinal of the device that a name is of. */
+/* A name: the number and the ordinal of the device. */
+static inline uint64_t xs_pool_name(uint32_t number, int device)
+{
+    return number ? (uint64_t)number << 6 | (unsigned)device : 0;
+}
+
 static inline int xs_pool_device(uint64_t id)
 {
     return (int)(id & 63);

@@ -20,8 +20,8 @@ static inline void xs_track(struct xs_device *dev, struct xs_cache *own, enum xs
     if (own && own->ring)
         xs_cache_record(own, kind, block);
     else
-        xs_history_note(&dev->history, kind, xs_block_va(block), block->requested,
-                        block->stream->key.handle);
+        xs_history_note(&dev->history, kind, block->heap->pool_number, xs_block_va(block),
+                        block->requested, block->stream->key.handle);
 }
 
 /* A block is handed out. */
@@ -32,17 +32,19 @@ static inline void xs_track_alloc(struct xs_device *dev, struct xs_cache *own,
     xs_track(dev, own, XS_EVENT_ALLOC, block);
 }
 
-/* At extent->va. */
-static inline void xs_track_extent(struct xs_device *dev, enum xs_event_kind kind,
+/* At extent->va, in a segment of the heap. */
+static inline void xs_track_extent(const struct xs_heap *heap, enum xs_event_kind kind,
                                    const struct xs_extent *extent)
 {
-    xs_history_note(&dev->history, kind, extent->va, extent->bytes, NULL);
+    struct xs_device *dev = heap->owner;
+    xs_history_note(&dev->history, kind, heap->pool_number, extent->va, extent->bytes, NULL);
 }
 
-static inline void xs_track_segment(struct xs_device *dev, enum xs_event_kind kind,
+static inline void xs_track_segment(const struct xs_heap *heap, enum xs_event_kind kind,
                                     const struct xs_segment *segment)
 {
-    xs_history_note(&dev->history, kind, segment->base, segment->bytes, NULL);
+    struct xs_device *dev = heap->owner;
+    xs_history_note(&dev->history, kind, heap->pool_number, segment->base, segment->bytes, NULL);
 }
 
 /* The calling thread begins, and ends, a request that was no hit: it learns what time it is, those who watch are told

@@ -28,7 +28,7 @@ static struct xs_extent *take_next(struct xs_device *dev, struct xs_movable *mov
 /* Under HEAP: the driver has unmapped it. */
 static void forget_place(struct xs_extent *e)
 {
-    xs_track_extent(e->block->heap->owner, XS_EVENT_UNMAP, e);
+    xs_track_extent(e->block->heap, XS_EVENT_UNMAP, e);
     xs_segment_detach(e->block->segment, e);
     xs_heap_put_hole(e->block->heap, e->block);
 }

@@ -25,9 +25,10 @@ struct xs_heap {
     struct xs_bins *free; /* FREE blocks by stream index; [0]: idle ones. Pages come when touched */
     uint32_t trees;       /* indexes in use: [0, trees) */
     size_t free_bytes;
-    uint32_t searches; /* classic: the clock of garbage collection */
-    uint32_t pool;     /* for those above: the index of the pool it is of */
-    bool whole;        /* blocks are whole granules, and neither cut nor joined */
+    uint32_t searches;    /* classic: the clock of garbage collection */
+    uint32_t pool;        /* for those above: the index of the pool it is of */
+    uint32_t pool_number; /* likewise: never another's */
+    bool whole;           /* blocks are whole granules, and neither cut nor joined */
 };
 
 /* False: no host memory. */

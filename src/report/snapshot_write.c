@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "core/pool.h"
+
 static const char *const own_states[] = {"live", "waiting", "cached", "free"};
 
 const char *xs_snapshot_state_word(enum xs_snap_state state)
@@ -136,7 +138,7 @@ static void event(struct xs_document *d, const struct xs_snapshot *s, const stru
                       s->time_us - (s->time_ns > e->time_ns ? s->time_ns - e->time_ns : 0) / 1000);
     xs_document_text(d, "compile_context", "N/A");
     xs_document_text(d, "user_metadata", xs_snapshot_name(s, e->tag));
-    pool_id(d, "pool_id", 0);
+    pool_id(d, "pool_id", xs_pool_name(e->pool, s->device));
     frames(d, s, e->stack);
     xs_document_count(d, "thread", e->thread);
     xs_document_close(d, '}');

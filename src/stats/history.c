@@ -100,8 +100,13 @@ static void put(_Atomic uint64_t *word, uint64_t value)
     atomic_store_explicit(word, value, memory_order_relaxed);
 }
 
-void xs_ring_add(struct xs_ring *ring, enum xs_event_kind kind, uint64_t va, uint64_t bytes,
-                 const void *stream)
+#define KIND_BITS 8
+
+_Static_assert(XS_EVENT_KINDS < 1 << KIND_BITS && XS_EVENT_POOLS == 1u << (32 - KIND_BITS),
+               "both fit into half a word");
+
+void xs_ring_add(struct xs_ring *ring, enum xs_event_kind kind, uint32_t pool, uint64_t va,
+                 uint64_t bytes, const void *stream)
 {
     const struct xs_thread *t = xs_thread_current;
     uint64_t n = atomic_load_explicit(&ring->written, memory_order_relaxed);
@@ -115,7 +120,7 @@ void xs_ring_add(struct xs_ring *ring, enum xs_event_kind kind, uint64_t va, uin
     put(&word[2], bytes);
     put(&word[3], (uintptr_t)stream);
     put(&word[4], thread << 32 | tag);
-    put(&word[5], stack << 32 | kind);
+    put(&word[5], stack << 32 | (uint32_t)(pool << KIND_BITS) | kind);
 }
 
 static uint64_t get(const _Atomic uint64_t *word)
@@ -135,7 +140,8 @@ static struct xs_event event_at(const struct xs_ring *ring, uint64_t n)
         .thread = (uint32_t)(who >> 32),
         .tag = (uint32_t)who,
         .stack = (uint32_t)(what >> 32),
-        .kind = (uint32_t)what,
+        .pool = (uint32_t)what >> KIND_BITS,
+        .kind = (uint32_t)what & ((1u << KIND_BITS) - 1),
     };
 }
 

@@ -35,8 +35,11 @@ struct xs_event {
     uint32_t thread;
     uint32_t tag;
     uint32_t stack;
+    uint32_t pool; /* its number, below XS_EVENT_POOLS; 0: the default one */
     uint32_t kind; /* enum xs_event_kind */
 };
+
+#define XS_EVENT_POOLS (1u << 24)
 
 #define XS_EVENT_WORDS 6
 
@@ -69,15 +72,15 @@ struct xs_ring *xs_history_join(struct xs_history *history);
 void xs_history_leave(struct xs_history *history, struct xs_ring *ring);
 
 /* Out of line, so that a hit that is not recorded stays short. */
-void xs_ring_add(struct xs_ring *ring, enum xs_event_kind kind, uint64_t va, uint64_t bytes,
-                 const void *stream);
+void xs_ring_add(struct xs_ring *ring, enum xs_event_kind kind, uint32_t pool, uint64_t va,
+                 uint64_t bytes, const void *stream);
 
 /* In the device's own ring. Under HEAP. */
-static inline void xs_history_note(struct xs_history *history, enum xs_event_kind kind, uint64_t va,
-                                   uint64_t bytes, const void *stream)
+static inline void xs_history_note(struct xs_history *history, enum xs_event_kind kind,
+                                   uint32_t pool, uint64_t va, uint64_t bytes, const void *stream)
 {
     if (xs_unlikely(history->device_ring != NULL))
-        xs_ring_add(history->device_ring, kind, va, bytes, stream);
+        xs_ring_add(history->device_ring, kind, pool, va, bytes, stream);
 }
 
 /* While anybody reads rings without HEAP, none goes. */

@@ -74,10 +74,6 @@ class Run:
             f.write(json.dumps(result) + "\n")
         return result
 
-    def drop(self):
-        self.process.kill()
-        self.process.communicate()
-
 
 def in_turn(jobs):
     """The results of (allocator, workload, options, more), the next one being started ahead."""

@@ -6,6 +6,7 @@ import ctypes
 import os
 import sys
 import types
+import warnings
 
 LIBRARY, SIMULATOR = sys.argv[1:3]
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src", "api"))
@@ -69,19 +70,26 @@ current = {}
 handles = iter(range(1, 100))
 
 
+# Of torch._C, as PyTorch 2.11 has them.
+REPLACED = ("_cuda_memoryStats", "_cuda_resetPeakMemoryStats", "_cuda_resetAccumulatedMemoryStats", "_cuda_getMemoryFraction",
+            "_cuda_memorySnapshot", "_cuda_record_memory_history", "_cuda_record_memory_history_legacy",
+            "_accelerator_getDeviceStats", "_accelerator_resetPeakStats", "_accelerator_resetAccumulatedStats")
+
+
 def stand_in():
     torch = types.ModuleType("torch")
-    torch._C = types.SimpleNamespace(_graph_pool_handle=lambda: (0, next(handles)))
+    torch._C = types.SimpleNamespace(
+        _graph_pool_handle=lambda: (0, next(handles)), **dict.fromkeys(REPLACED))
     torch.OutOfMemoryError = type("OutOfMemoryError", (RuntimeError,), {})
     memory = types.SimpleNamespace(
         CUDAPluggableAllocator=CUDAPluggableAllocator,
         change_current_allocator=lambda a: current.update(hooks=a.allocator()),
-        _get_device_index=lambda device, optional: device or 0)
+        MemPool=None, use_mem_pool=None, _get_device_index=lambda device, optional: device or 0)
     properties = types.SimpleNamespace(total_memory=64 << 30)
     torch.cuda = types.SimpleNamespace(
         memory=memory, CUDAGraph=CUDAGraph, is_initialized=lambda: current.get("used", False), init=lambda: None,
         current_device=lambda: 0, get_device_properties=lambda d: properties,
-        MemPool=lambda allocator, **options: types.SimpleNamespace(allocator=allocator, options=options))
+        use_mem_pool=None, MemPool=lambda allocator, **options: types.SimpleNamespace(allocator=allocator, options=options))
     return torch
 
 
@@ -142,9 +150,11 @@ def pools():
     q = hooks.alloc(1 << 20, 0, None)
     assert pool_of(p) and not pool_of(q) and pool.use_count() == 1
     snapshot = {"segments": [{"segment_pool_id": (0, pool_of(p))}, {"segment_pool_id": (0, 0)},
-                             {"segment_pool_id": (0, 1)}]}
+                             {"segment_pool_id": (0, 1)}],
+                "device_traces": [[{"pool_id": (0, pool_of(p))}, {"pool_id": (0, 0)}]]}
     xseg_torch._name_pools(snapshot)
     assert [s["segment_pool_id"] for s in snapshot["segments"]] == [pool.id, (0, 0), (0, 1)]
+    assert [e["pool_id"] for e in snapshot["device_traces"][0]] == [pool.id, (0, 0)]
     hooks.begin_allocate_to_pool(0, PoolId(*pool.id), None)  # a graph in the same pool
     r = hooks.alloc(1 << 20, 0, None)
     assert pool_of(r) == pool_of(p)
@@ -175,9 +185,6 @@ def captures():  # report R50
 
 def statistics():
     hooks = current["hooks"]
-    if not hasattr(lib, "xseg_stats_print"):
-        refused(lambda: torch._C._cuda_memoryStats(0), NotImplementedError, "has no xseg_stats_print()")
-        return
     p = hooks.alloc(3000, 0, None)
     torch._C._cuda_resetPeakMemoryStats(0)
     s = torch._C._cuda_memoryStats(0)
@@ -218,9 +225,6 @@ def history():
     refused(lambda: torch._C._cuda_record_memory_history("some"), RuntimeError, "expected state")
     refused(lambda: torch._C._cuda_record_memory_history("all", "some"), RuntimeError, "expected context")
     refused(lambda: torch._C._cuda_record_memory_history("all", "all", "some"), RuntimeError, "expected stacks")
-    if not hasattr(lib, "xseg_snapshot"):
-        refused(torch._C._cuda_memorySnapshot, NotImplementedError, "has no xseg_snapshot()")
-        return
     hooks = current["hooks"]
     torch._C._cuda_record_memory_history("all", "all", "python", 1000)
     p = allocate_here(hooks)
@@ -233,7 +237,51 @@ def history():
     torch._C._cuda_record_memory_history(None)
 
 
-tests = (alone, installed, pools, captures, statistics, stacks, history)
+def events_name_their_pool():
+    """What is done in a pool says so in the history, hit or not, also once the pool is gone."""
+    hooks = current["hooks"]
+    torch._C._cuda_record_memory_history("all", None, "python", 1000)
+    pool = torch.cuda.MemPool()
+    with torch.cuda.use_mem_pool(pool):
+        for _ in range(3):  # growth, then hits
+            p = hooks.alloc(1 << 20, 0, None)
+            hooks.free(p, 1 << 20, 0, None)
+    q = hooks.alloc(1 << 20, 0, None)
+    snapshot = torch._C._cuda_memorySnapshot((*pool.id, True))
+    events = [(e["action"], e["pool_id"]) for e in snapshot["device_traces"][0]
+              if e.get("addr") == p and e["action"] in ("alloc", "free_completed")]
+    assert events == [("alloc", pool.id), ("free_completed", pool.id)] * 3, events
+    mapped = {e["pool_id"] for e in snapshot["device_traces"][0]
+              if e["action"] == "segment_map" and e["addr"] <= p < e["addr"] + e["size"]}
+    assert mapped == {pool.id}, mapped
+    assert {e["pool_id"] for e in snapshot["device_traces"][0] if e.get("addr") == q} == {(0, 0)}
+    assert all(s["segment_pool_id"] == pool.id for s in snapshot["segments"]) and snapshot["segments"]
+    assert torch._C._cuda_memorySnapshot((0, 0, False))["device_traces"] == [[]]
+    name = pool._names[0]
+    del pool
+    gone = torch._C._cuda_memorySnapshot(None)["device_traces"][0]
+    assert {e["pool_id"] for e in gone if e.get("addr") == p and e["action"] == "alloc"} == {(0, name)}
+    hooks.free(q, 1 << 20, 0, None)
+    torch._C._cuda_record_memory_history(None)
+
+
+def other_versions():
+    """A name that this PyTorch lacks is a warning; the rest is replaced."""
+    torch._C._cuda_memoryStats = None
+    graph = type("CUDAGraph", (), {"capture_begin": CUDAGraph.capture_begin})
+    without = types.SimpleNamespace(_C=torch._C, cuda=types.SimpleNamespace(memory=torch.cuda.memory, CUDAGraph=graph))
+    torch.cuda.memory.MemPool = None
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        xseg_torch._replace_all(without)
+        xseg_torch._set_hooks(types.SimpleNamespace(set_reset_fn=lambda address: None))
+    names = [str(w.message).split(" has no ")[1].split(":")[0] for w in told]
+    assert "capture_end" in names and "MemPool" in names and "set_init_fn" in names and "set_reset_fn" not in names, names
+    assert torch._C._cuda_memoryStats is xseg_torch._memory_stats
+    assert torch.cuda.memory.MemPool is xseg_torch._MemPool
+
+
+tests = (alone, installed, pools, captures, statistics, stacks, history, events_name_their_pool, other_versions)
 for test in tests:
     test()
 print(f"{len(tests)} passed, 0 failed")

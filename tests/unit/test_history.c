@@ -27,7 +27,8 @@ static int end(void **state)
 static void add(struct xs_ring *ring, uint64_t from, uint64_t to)
 {
     for (uint64_t n = from; n < to; n++)
-        xs_ring_add(ring, (enum xs_event_kind)(n % XS_EVENT_KINDS), n, n * 512, (void *)(n * 7));
+        xs_ring_add(ring, (enum xs_event_kind)(n % XS_EVENT_KINDS), (uint32_t)n, n, n * 512,
+                    (void *)(n * 7));
 }
 
 static void an_event_is_read_as_it_was_written(void **state)
@@ -38,11 +39,13 @@ static void an_event_is_read_as_it_was_written(void **state)
     bool wrapped;
     t->tag = 5;
     t->stack = 9;
-    xs_ring_add(ring, XS_EVENT_OUT_OF_MEMORY, 1, UINT64_MAX, (void *)(uintptr_t)3);
+    xs_ring_add(ring, XS_EVENT_OUT_OF_MEMORY, XS_EVENT_POOLS - 1, 1, UINT64_MAX,
+                (void *)(uintptr_t)3);
     t->tag = t->stack = 0;
     assert_int_equal(xs_ring_read(ring, 1, events, &wrapped), 1);
     assert_false(wrapped);
     assert_int_equal(events[0].kind, XS_EVENT_OUT_OF_MEMORY);
+    assert_int_equal(events[0].pool, XS_EVENT_POOLS - 1);
     assert_int_equal(events[0].va, 1);
     assert_int_equal(events[0].bytes, UINT64_MAX);
     assert_int_equal(events[0].stream, 3);
@@ -105,7 +108,7 @@ static void another_size_means_other_rings(void **state)
     xs_history_resize(&history, 0);
     assert_null(history.device_ring);
     assert_null(xs_history_join(&history));
-    xs_history_note(&history, XS_EVENT_MAP, 1, 2, NULL); /* off: nothing */
+    xs_history_note(&history, XS_EVENT_MAP, 0, 1, 2, NULL); /* off: nothing */
 }
 
 static void no_ring_goes_while_it_is_read(void **state)
