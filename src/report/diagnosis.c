@@ -26,24 +26,6 @@ static void sum_up(struct xs_diagnosis *d)
     d->cached = d->reserved - xs_min(d->reserved, d->live + d->waiting);
 }
 
-/* Free memory of private pools is nobody else's. */
-static void look_at_pools(struct xs_diagnosis *d)
-{
-    const struct xs_snapshot *s = d->snapshot;
-    uint64_t largest = 0;
-    for (size_t i = 0; i < s->n_segments; i++)
-        for (size_t k = 0; k < s->segments[i].n_blocks; k++) {
-            const struct xs_snap_block *b = &s->blocks[s->segments[i].first_block + k];
-            if (b->state <= XS_SNAP_WAITING)
-                continue;
-            if (s->segments[i].pool)
-                d->pooled += b->bytes;
-            else
-                largest = xs_max(largest, b->bytes);
-        }
-    d->largest = largest;
-}
-
 static uint64_t device_room(const struct xs_diagnosis *d)
 {
     const struct xseg_stats *s = &d->snapshot->stats;
@@ -154,6 +136,16 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* How many of n numbers are different. Sorts them. */
+static size_t count_different(uint64_t *number, size_t n)
+{
+    size_t different = 0;
+    qsort(number, n, sizeof(*number), by_number);
+    for (size_t i = 0; i < n; i++)
+        different += i == 0 || number[i] != number[i - 1];
+    return different;
+}
+
 static void count_sizes(struct xs_diagnosis *d)
 {
     const struct xs_snapshot *s = d->snapshot;
@@ -163,10 +155,60 @@ static void count_sizes(struct xs_diagnosis *d)
     uint64_t *size = memory.base;
     for (size_t i = 0; i < s->n_blocks; i++)
         size[i] = s->blocks[i].bytes;
-    qsort(size, s->n_blocks, sizeof(*size), by_number);
-    for (size_t i = 0; i < s->n_blocks; i++)
-        d->n_sizes += i == 0 || size[i] != size[i - 1];
+    d->n_sizes = count_different(size, s->n_blocks);
     xs_array_drop(&memory);
+}
+
+/* ---- pools ------------------------------------------------------------------------------------ */
+
+static uint64_t free_in(const struct xs_snapshot *s, const struct xs_snap_segment *segment)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < segment->n_blocks; i++) {
+        const struct xs_snap_block *b = &s->blocks[segment->first_block + i];
+        bytes += is_held(b) ? 0 : b->bytes;
+    }
+    return bytes;
+}
+
+static void find_pools(struct xs_diagnosis *d)
+{
+    const struct xs_snapshot *s = d->snapshot;
+    struct xs_array memory = {0};
+    if (!s->n_segments || !xs_array_reserve(&memory, s->n_segments * sizeof(uint64_t)))
+        return;
+    uint64_t *pool = memory.base;
+    size_t n = 0;
+    for (size_t i = 0; i < s->n_segments; i++) {
+        const struct xs_snap_segment *segment = &s->segments[i];
+        bool others = segment->is_held && segment->pool != d->refusal.pool;
+        uint64_t bytes = others ? free_in(s, segment) : 0;
+        d->held_free += bytes;
+        if (bytes)
+            pool[n++] = segment->pool;
+    }
+    d->held_pools = count_different(pool, n);
+    xs_array_drop(&memory);
+}
+
+/* Segments are in the order of their blocks. */
+static bool is_in_held_pool(const struct xs_snapshot *s, size_t block, size_t *from)
+{
+    while (*from < s->n_segments &&
+           block >= s->segments[*from].first_block + s->segments[*from].n_blocks)
+        ++*from;
+    return *from < s->n_segments && block >= s->segments[*from].first_block &&
+           s->segments[*from].is_held;
+}
+
+static uint64_t largest_free_block(const struct xs_snapshot *s)
+{
+    uint64_t largest = 0;
+    size_t segment = 0;
+    for (size_t i = 0; i < s->n_blocks; i++)
+        if (!is_held(&s->blocks[i]) && !is_in_held_pool(s, i, &segment))
+            largest = xs_max(largest, s->blocks[i].bytes);
+    return largest;
 }
 
 /* ---- the verdict ------------------------------------------------------------------------------ */
@@ -197,6 +239,8 @@ static enum xs_verdict judge(const struct xs_diagnosis *d)
         return judge_shortage(d);
     if (d->waiting && d->live + d->waiting + r->bytes > d->capacity)
         return XS_VERDICT_WAITING;
+    if (d->held_free && d->live + d->waiting + d->held_free + r->bytes > d->capacity)
+        return XS_VERDICT_POOLS;
     if (d->snapshot->is_ours && r->bytes <= d->snapshot->stats.largest_obtainable_bytes)
         return d->waiting ? XS_VERDICT_WAITING : XS_VERDICT_DRIVER;
     return XS_VERDICT_FRAGMENTATION;
@@ -232,6 +276,12 @@ static void advise_keys(struct xs_diagnosis *d)
         d->n_sizes > 64 && strstr(s->settings, "roundup_power2_divisions:off") != NULL;
 }
 
+/* Only where what the pools hold would be enough together with what fits now. */
+static void advise_pools(struct xs_diagnosis *d)
+{
+    d->advice[XS_ADVICE_POOLS] = d->held_free && d->largest + d->held_free >= d->refusal.bytes;
+}
+
 static void advise(struct xs_diagnosis *d)
 {
     switch (d->verdict) {
@@ -249,6 +299,10 @@ static void advise(struct xs_diagnosis *d)
         return;
     case XS_VERDICT_FRAGMENTATION:
         advise_keys(d);
+        advise_pools(d);
+        return;
+    case XS_VERDICT_POOLS:
+        advise_pools(d);
         return;
     case XS_VERDICT_WAITING:
         d->advice[XS_ADVICE_SYNCHRONISE] = true;
@@ -286,12 +340,13 @@ void xs_diagnose(struct xs_diagnosis *d, const struct xs_snapshot *s,
     d->capacity = xs_min(device_room(d), limit_of(d));
     if (d->capacity == UINT64_MAX && !s->is_ours)
         d->capacity = d->reserved; /* nothing says that there is more */
-    look_at_pools(d);
-    d->largest = s->is_ours ? s->stats.largest_obtainable_bytes
-                            : xs_max(d->largest, d->capacity - xs_min(d->capacity, d->reserved));
+    d->largest =
+        s->is_ours ? s->stats.largest_obtainable_bytes
+                   : xs_max(largest_free_block(s), d->capacity - xs_min(d->capacity, d->reserved));
     find_pins(d);
     find_granules(d);
     count_sizes(d);
+    find_pools(d);
     xs_lifetimes_measure(&d->lifetimes, s);
     d->verdict = judge(d);
     advise(d);

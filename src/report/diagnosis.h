@@ -15,6 +15,7 @@ enum xs_verdict {
     XS_VERDICT_LIMIT,         /* ... more than the limit */
     XS_VERDICT_OTHERS,        /* ... more than others on the device have left */
     XS_VERDICT_FRAGMENTATION, /* enough is not live, but live blocks lie between it */
+    XS_VERDICT_POOLS,         /* enough is not live, but private pools hold it */
     XS_VERDICT_WAITING,       /* enough is freed, and the GPU has not passed it */
     XS_VERDICT_DRIVER         /* the driver refused what should have been there */
 };
@@ -30,6 +31,7 @@ struct xs_refusal {
     const char *code_name;
     int code;
     bool is_out_of_memory; /* the code says so */
+    uint64_t pool;         /* that the request was for; 0: the default one */
 };
 
 /* Live bytes by how long they have lived. */
@@ -57,6 +59,7 @@ enum xs_advice {
     XS_ADVICE_EXPANDABLE,
     XS_ADVICE_SMALL_EXTENTS,
     XS_ADVICE_BUCKETS,
+    XS_ADVICE_POOLS,
     XS_ADVICE_SYNCHRONISE,
     XS_ADVICE_DRIVER,
     XS_ADVICE_COUNT
@@ -71,13 +74,14 @@ struct xs_diagnosis {
     const struct xs_event
         *earlier; /* a refusal before the last event, whose state is gone; NULL: none */
     uint64_t live, waiting, cached, reserved; /* bytes; cached: without what is waiting */
-    uint64_t pooled;                          /* of the cached: free, and kept for a private pool */
     uint64_t capacity;                        /* most that could be live; UINT64_MAX: not known */
     uint64_t largest;                         /* request that would have been served */
     uint64_t recoverable;                     /* free bytes that lie between live blocks */
     uint64_t recoverable_by_granules;         /* of those, what extents of one granule would free */
     uint64_t usable_by_granules;              /* the largest request with such extents */
-    size_t n_sizes;                           /* different sizes of live and free blocks */
+    uint64_t held_free; /* free in private pools that are held, but the request's */
+    size_t held_pools;  /* those that hold it */
+    size_t n_sizes;     /* different sizes of live and free blocks */
     struct xs_lifetimes lifetimes;
     struct xs_pin pins[XS_PINS_MAX]; /* those that hold most free bytes */
     size_t n_pins, all_pins;

@@ -7,6 +7,7 @@ static const char *const verdicts[] = {
     [XS_VERDICT_LIMIT] = "limit",
     [XS_VERDICT_OTHERS] = "others",
     [XS_VERDICT_FRAGMENTATION] = "fragmentation",
+    [XS_VERDICT_POOLS] = "pools",
     [XS_VERDICT_WAITING] = "waiting",
     [XS_VERDICT_DRIVER] = "driver",
 };
@@ -19,6 +20,7 @@ static const char *const advices[XS_ADVICE_COUNT] = {
     [XS_ADVICE_EXPANDABLE] = "expandable_segments",
     [XS_ADVICE_SMALL_EXTENTS] = "small_extents",
     [XS_ADVICE_BUCKETS] = "buckets",
+    [XS_ADVICE_POOLS] = "release_pools",
     [XS_ADVICE_SYNCHRONISE] = "synchronise",
     [XS_ADVICE_DRIVER] = "driver",
 };
@@ -103,6 +105,14 @@ const char *xs_verdict_text(const struct xs_diagnosis *d, char out[400])
                  fmt(d->cached + d->waiting).text, fmt(d->largest).text, d->all_pins,
                  fmt(d->recoverable).text);
         break;
+    case XS_VERDICT_POOLS:
+        snprintf(
+            out, 400,
+            "%s are free in %zu private pool%s that %s held, as for captured graphs, and serve "
+            "nobody else; %s are left beside them. This is not fragmentation.",
+            fmt(d->held_free).text, d->held_pools, d->held_pools == 1 ? "" : "s",
+            d->held_pools == 1 ? "is" : "are", fmt(d->largest).text);
+        break;
     case XS_VERDICT_WAITING:
         snprintf(out, 400,
                  "%s are freed, but the GPU is not known to be done with them, and could not be "
@@ -163,6 +173,13 @@ const char *xs_advice_text(const struct xs_diagnosis *d, enum xs_advice advice, 
                  "fewer, for at most an eighth more each; or round lengths up in the program.",
                  d->n_sizes);
         break;
+    case XS_ADVICE_POOLS:
+        snprintf(out, 400,
+                 "Up to %s come back when private pools go: destroy the graphs that are not needed "
+                 "any more (xseg_pool_release), capture the others into one pool, or make pools "
+                 "with use_on_oom.",
+                 fmt(d->held_free).text);
+        break;
     case XS_ADVICE_SYNCHRONISE:
         snprintf(out, 400,
                  "Let the streams that use the memory finish first, or free it before a capture "
@@ -199,11 +216,11 @@ static void print_memory(struct xs_out *out, const struct xs_diagnosis *d)
     const struct xseg_stats *s = &d->snapshot->stats;
     xs_out_printf(out, "  live         %s\n", fmt(d->live).text);
     xs_out_printf(out, "  cached       %s\n", fmt(d->cached).text);
-    if (d->pooled)
-        xs_out_printf(out, "  in pools     %s of the cached, kept for captured graphs\n",
-                      fmt(d->pooled).text);
     xs_out_printf(out, "  waiting      %s\n", fmt(d->waiting).text);
     xs_out_printf(out, "  reserved     %s\n", fmt(d->reserved).text);
+    if (d->held_pools)
+        xs_out_printf(out, "  pools        %zu held, %s free in them\n", d->held_pools,
+                      fmt(d->held_free).text);
     xs_out_printf(out, "  limit        %s\n",
                   s->limit_bytes == UINT64_MAX || !s->limit_bytes ? "none"
                                                                   : fmt(s->limit_bytes).text);
@@ -295,7 +312,6 @@ static void json_memory(struct xs_json *j, const struct xs_diagnosis *d)
     const struct xseg_stats *s = &d->snapshot->stats;
     xs_json_count(j, "live", d->live);
     xs_json_count(j, "cached", d->cached);
-    xs_json_count(j, "cached_in_pools", d->pooled);
     xs_json_count(j, "waiting", d->waiting);
     xs_json_count(j, "reserved", d->reserved);
     count(j, "limit", s->limit_bytes ? s->limit_bytes : UINT64_MAX);
@@ -306,6 +322,8 @@ static void json_memory(struct xs_json *j, const struct xs_diagnosis *d)
     xs_json_count(j, "largest", d->largest);
     xs_json_count(j, "pinned_free", d->recoverable);
     xs_json_count(j, "pinned_free_by_granules", d->recoverable_by_granules);
+    xs_json_count(j, "held_pools", d->held_pools);
+    xs_json_count(j, "held_free", d->held_free);
 }
 
 static void json_pins(struct xs_json *j, const struct xs_diagnosis *d)

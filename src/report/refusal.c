@@ -51,6 +51,7 @@ static struct xs_refusal refusal_of(struct report *r, const struct xs_refused *r
     struct xs_refusal refusal = {
         .requested = request->requested,
         .bytes = request->bytes,
+        .pool = xs_pool_name(request->pool->number, request->dev->caps.ordinal),
         .tag = xs_tag_path(xs_tag_current(), r->tag),
     };
     r->error = refused->error;

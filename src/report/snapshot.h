@@ -30,6 +30,7 @@ struct xs_snap_segment {
     size_t first_block;
     size_t n_blocks;
     uint64_t pool; /* 0: the default one */
+    bool is_held;  /* by a private pool: what is free in it serves nobody else */
     bool is_expandable;
 };
 

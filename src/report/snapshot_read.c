@@ -82,6 +82,15 @@ static void read_block(struct reading *r, struct xs_snapshot *s, const struct xs
         *to = b;
 }
 
+/* PyTorch's are pairs of numbers of which one is 0, and what is free in one serves no other. */
+static void read_pool(struct xs_snap_segment *segment, const struct xs_value *from)
+{
+    const struct xs_value *id = xs_value_get(from, "segment_pool_id");
+    uint64_t first = xs_value_number(xs_value_at(id, 0), 0);
+    segment->pool = first << 48 | xs_value_number(xs_value_at(id, 1), 0);
+    segment->is_held = xs_value_number(xs_value_get(from, "pool_held"), segment->pool != 0) != 0;
+}
+
 static enum xseg_result read_segment(struct reading *r, const struct xs_value *from)
 {
     struct xs_snapshot *s = of_device(r, xs_value_number(xs_value_get(from, "device"), 0));
@@ -100,6 +109,7 @@ static enum xseg_result read_segment(struct reading *r, const struct xs_value *f
         .is_expandable = xs_value_number(xs_value_get(from, "is_expandable"), 0) != 0,
         .n_blocks = xs_value_count(blocks),
     };
+    read_pool(segment, from);
     uint64_t bytes = segment->bytes, stream = xs_value_number(xs_value_get(from, "stream"), 0);
     for (size_t i = 0; i < xs_value_count(blocks) && !r->failed; i++) {
         read_block(r, s, xs_value_at(blocks, i), va, stream);

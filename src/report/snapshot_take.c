@@ -25,7 +25,8 @@ struct take {
     struct xs_device *dev;
     uint32_t now_ms;
     uint64_t pool; /* whose heaps are being copied */
-    bool full;     /* there was no room: once more with more of it */
+    bool is_held;
+    bool full; /* there was no room: once more with more of it */
     struct xs_array noted;
     size_t n_rings;
 };
@@ -91,6 +92,7 @@ static struct xs_snap_segment *begin_run(struct take *t, const struct xs_segment
     run->first_block = s->n_blocks;
     run->is_expandable = segment->extent_at != NULL;
     run->pool = t->pool;
+    run->is_held = t->is_held;
     return run;
 }
 
@@ -174,6 +176,7 @@ static void copy_state(struct take *t)
     XS_LIST_FOR_EACH(link, &t->dev->pools) {
         const struct xs_pool *pool = xs_pool_of_link(link);
         t->pool = pool->id;
+        t->is_held = pool->held;
         copy_heap(t, &pool->expandable);
         for (unsigned i = 0; i < XS_CLASSIC_COUNT; i++)
             copy_heap(t, &pool->classic[i]);

@@ -104,6 +104,7 @@ static void segment(struct xs_document *d, const struct xs_snapshot *s,
     xs_document_count(d, "stream", 0);
     xs_document_text(d, "segment_type", "large");
     pool_id(d, "segment_pool_id", segment->pool);
+    xs_document_bool(d, "pool_held", segment->is_held);
     xs_document_bool(d, "is_expandable", segment->is_expandable);
     frames(d, s, 0);
     xs_document_open(d, "blocks", '[');

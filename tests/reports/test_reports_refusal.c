@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "driver/driver_fault.h"
 #include "report_fixture.h"
+#include "xseg/pools.h"
 
 static struct {
     unsigned calls;
@@ -143,6 +144,46 @@ static void r29_classic(void)
     report_does_not_say("expandable_segments:True");
     for (unsigned i = 0; i < XS_COUNT_OF(piece); i += 10)
         xt_free(piece[i]);
+}
+
+/* Two pools, of which most is free again. */
+static void fill_pools(xseg_pool pools[2], void *kept[2])
+{
+    for (unsigned i = 0; i < 2; i++) {
+        void *p;
+        XT_OK(xseg_pool_create(0, 0, &pools[i]));
+        XT_OK(xseg_pool_malloc(&kept[i], 2 * XS_MIB, pools[i], NULL));
+        XT_OK(xseg_pool_malloc(&p, 400 * XS_MIB, pools[i], NULL));
+        xt_free(p);
+    }
+}
+
+static void held_pools(void)
+{
+    xseg_pool pools[2];
+    void *kept[2], *p;
+    set_limit(XS_GIB);
+    fill_pools(pools, kept);
+    refuse(500 * XS_MIB);
+    report_says("\"verdict\": \"pools\"");
+    report_says("pools        2 held, 800.00 MiB free in them");
+    report_says("\"held_free\": 838860800");
+    report_says("release_pools");
+    text_says("800.00 MiB are free in 2 private pools that are held");
+    text_does_not_say("this is fragmentation");
+    XT_CHECK(xseg_pool_malloc(&p, 700 * XS_MIB, pools[0], NULL) == XSEG_ERROR_OUT_OF_MEMORY);
+    report_says("1 held, 400.00 MiB free"); /* its own is not kept from it */
+    for (unsigned i = 0; i < 2; i++)
+        XT_OK(xseg_pool_release(pools[i]));
+    p = must_fit(500 * XS_MIB); /* what was advised helps */
+    refuse(900 * XS_MIB);
+    report_does_not_say("pools  ");
+    report_does_not_say("release_pools");
+    for (unsigned i = 0; i < 2; i++) {
+        xt_free(kept[i]);
+        XT_OK(xseg_pool_destroy(pools[i]));
+    }
+    xt_free(p);
 }
 
 /* A stream that captures can be neither asked nor waited for. */
@@ -312,6 +353,7 @@ int main(void)
         REPORT("R86: fragmentation, and which blocks pin which extents", fragmentation,
                "ALLOC_CONF=extent_min:64M,extent_max:64M"),
         REPORT("R29: no advice for what is on, or would not help", r29_classic, CLASSIC),
+        REPORT("memory that private pools hold", held_pools),
         REPORT("memory that the GPU has not passed", waiting),
         REPORT("R31: a driver that refuses what is there", r31, "XSEG_SIM_CAPACITY=8G"),
         REPORT("R32: a driver that does not say what is free", r32, "XSEG_SIM_CAPACITY=8G"),

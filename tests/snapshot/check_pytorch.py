@@ -88,7 +88,7 @@ def check_diagnosis(devices, snapshot, variant):
         assert d["reserved"] == sum(s["total_size"] for s in segments)
         assert d["live"] == sum(s["allocated_size"] for s in segments)
         assert d["waiting"] == sum(s["active_size"] - s["allocated_size"] for s in segments)
-        assert d["cached_in_pools"] == pooled and (pooled > 0) == (variant == "pools" and d["device"] == 0)
+        assert d["held_free"] == pooled and (pooled > 0) == (variant == "pools" and d["device"] == 0)
     first = devices[0]
     if variant == "refused":
         assert first["verdict"] == "fragmentation" and first["request"]["requested"] == 20 * made.MIB

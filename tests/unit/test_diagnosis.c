@@ -177,6 +177,67 @@ static void classic_segments_get_the_advice_that_would_help(void **state)
     assert_false(diagnosis.advice[XS_ADVICE_EXPANDABLE]);
 }
 
+/* 20 GiB live, 40 GiB free in two pools. */
+static void add_pools(bool held)
+{
+    for (unsigned i = 1; i <= 2; i++) {
+        add(XS_SNAP_LIVE, 10 * GIB, 100);
+        add(XS_SNAP_FREE, 20 * GIB, 0);
+        *xs_snapshot_add_segment(&snapshot) = (struct xs_snap_segment){
+            .va = at - 30 * GIB,
+            .bytes = 30 * GIB,
+            .first_block = 2 * (i - 1),
+            .n_blocks = 2,
+            .pool = i,
+            .is_held = held,
+            .is_expandable = true,
+        };
+    }
+}
+
+static void what_pools_hold_is_no_fragmentation(void **state)
+{
+    (void)state;
+    add_pools(true);
+    assert_int_equal(ask(30 * GIB, 19 * GIB), XS_VERDICT_POOLS);
+    assert_int_equal(diagnosis.held_pools, 2);
+    assert_int_equal(diagnosis.held_free, 40 * GIB);
+    assert_true(text_has("40.00 GiB are free in 2 private pools that are held"));
+    assert_true(text_has("pools        2 held, 40.00 GiB free in them"));
+    assert_true(diagnosis.advice[XS_ADVICE_POOLS]);
+    assert_int_equal(advices(), 1);
+}
+
+static void pools_that_are_not_held_keep_nothing(void **state)
+{
+    (void)state;
+    add_pools(false);
+    assert_int_equal(ask(30 * GIB, 19 * GIB), XS_VERDICT_FRAGMENTATION);
+    assert_false(text_has("pools"));
+    assert_false(diagnosis.advice[XS_ADVICE_POOLS]);
+}
+
+/* A pool's own free memory is not kept from its requests. */
+static void a_request_of_a_pool_has_its_own(void **state)
+{
+    (void)state;
+    add_pools(true);
+    ask(30 * GIB, 19 * GIB);
+    struct xs_refusal refusal = {.requested = 50 * GIB, .bytes = 50 * GIB, .pool = 2};
+    xs_diagnose(&diagnosis, &snapshot, &refusal);
+    assert_int_equal(diagnosis.held_pools, 1);
+    assert_int_equal(diagnosis.held_free, 20 * GIB);
+}
+
+static void pools_are_not_to_blame_where_they_would_not_do(void **state)
+{
+    (void)state;
+    add_pools(true);
+    assert_int_equal(ask(70 * GIB, 19 * GIB), XS_VERDICT_FULL);
+    assert_false(diagnosis.advice[XS_ADVICE_POOLS]);
+    assert_true(text_has("2 held")); /* said all the same */
+}
+
 static void many_sizes_are_advised_into_buckets(void **state)
 {
     (void)state;
@@ -349,6 +410,10 @@ int main(void)
         TEST(small_extents_are_advised_only_where_they_would_do),
         TEST(scraps_below_a_granule_help_nobody),
         TEST(classic_segments_get_the_advice_that_would_help),
+        TEST(what_pools_hold_is_no_fragmentation),
+        TEST(pools_that_are_not_held_keep_nothing),
+        TEST(a_request_of_a_pool_has_its_own),
+        TEST(pools_are_not_to_blame_where_they_would_not_do),
         TEST(many_sizes_are_advised_into_buckets),
         TEST(a_limit_below_the_device_is_to_blame),
         TEST(others_on_the_device_are_to_blame),

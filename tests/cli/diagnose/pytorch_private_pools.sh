@@ -1,0 +1,1 @@
+xseg diagnose "$DATA/pools.pickle"
