@@ -75,6 +75,11 @@ struct xseg_pool_stats {
     uint64_t reserved_bytes; /* mapped in it */
     uint64_t allocations;
     uint64_t segments;
+    /* The most since the pool was made or xseg_reset_peaks(). What threads keep cached of it, and what waits for the
+     * GPU, counts as allocated here: so these are what the pool had to hold. requested_peak: to a MiB or a 64th. */
+    uint64_t requested_peak;
+    uint64_t allocated_peak;
+    uint64_t reserved_peak;
 };
 /* Errors: INVALID_VALUE (no such pool, or size not set). */
 XSEG_API enum xseg_result xseg_pool_get_stats(xseg_pool pool, struct xseg_pool_stats *stats);

@@ -191,7 +191,7 @@ struct xseg_stats {
 /* A device that has not been used reads as zeroes and is not touched: no context is created. The
  * library fills at most stats->size bytes, so an older caller works with a newer library. */
 XSEG_API enum xseg_result xseg_get_stats(int device, struct xseg_stats *stats);
-/* Peaks become the current values. */
+/* Peaks become the current values, those of the device's pools too. */
 XSEG_API enum xseg_result xseg_reset_peaks(int device);
 /* Totals and counters become zero; current and peak values stay. */
 XSEG_API enum xseg_result xseg_reset_totals(int device);

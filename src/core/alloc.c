@@ -33,6 +33,8 @@ void xs_alloc_hand_out(const struct xs_request *request, struct xs_block *block)
     xs_account_alloc(dev, request->own, request->requested, bytes);
     xs_track_alloc(dev, request->own, block);
     xs_addr_map_insert(&dev->addresses, &block->addr, xs_block_va(block));
+    if (xs_unlikely(!xs_pool_is_default(request->pool)))
+        xs_pool_look(request->pool);
 }
 
 /*

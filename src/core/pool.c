@@ -199,9 +199,60 @@ static void read_heap(const struct xs_heap *heap, struct xseg_pool_stats *out)
     }
 }
 
-void xs_pool_read_stats(const struct xs_pool *pool, struct xseg_pool_stats *out)
+void xs_pool_read_stats(struct xs_pool *pool, struct xseg_pool_stats *out)
 {
     read_heap(&pool->expandable, out);
     for (unsigned i = 0; i < XS_CLASSIC_COUNT; i++)
         read_heap(&pool->classic[i], out);
+    xs_pool_look(pool);
+    out->requested_peak = xs_max(pool->peaks.requested, out->requested_bytes);
+    out->allocated_peak = pool->peaks.allocated;
+    out->reserved_peak = pool->peaks.reserved;
+}
+
+/* ---- peaks ---------------------------------------------------------------------------------- */
+
+static size_t requested_in(const struct xs_heap *heap)
+{
+    size_t bytes = 0;
+    XS_LIST_FOR_EACH(link, &heap->segments) {
+        struct xs_segment *segment = XS_CONTAINER_OF(link, struct xs_segment, link);
+        XS_LIST_FOR_EACH(place, &segment->blocks) {
+            const struct xs_block *block = xs_block_of_place(place);
+            enum xs_block_state state = xs_block_state_of(block);
+            bool is_out =
+                state == XS_BLOCK_LIVE || state == XS_BLOCK_CACHED || state == XS_BLOCK_WAITING;
+            bytes += is_out ? block->requested : 0;
+        }
+    }
+    return bytes;
+}
+
+static void look_at_requested(struct xs_pool *pool, size_t out)
+{
+    size_t requested = requested_in(&pool->expandable);
+    for (unsigned i = 0; i < XS_CLASSIC_COUNT; i++)
+        requested += requested_in(&pool->classic[i]);
+    pool->peaks.requested = xs_max(pool->peaks.requested, requested);
+    pool->peaks.look_above = out + xs_max(out / 64, XS_MIB);
+}
+
+void xs_pool_look(struct xs_pool *pool)
+{
+    size_t mapped = pool->expandable.mapped_bytes;
+    size_t out = mapped - pool->expandable.free_bytes;
+    for (unsigned i = 0; i < XS_CLASSIC_COUNT; i++) {
+        mapped += pool->classic[i].mapped_bytes;
+        out += pool->classic[i].mapped_bytes - pool->classic[i].free_bytes;
+    }
+    pool->peaks.reserved = xs_max(pool->peaks.reserved, mapped);
+    pool->peaks.allocated = xs_max(pool->peaks.allocated, out);
+    if (out > pool->peaks.look_above)
+        look_at_requested(pool, out);
+}
+
+void xs_pool_reset_peaks(struct xs_pool *pool)
+{
+    pool->peaks = (struct xs_pool_peaks){0};
+    xs_pool_look(pool);
 }

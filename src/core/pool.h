@@ -26,6 +26,14 @@ enum { XS_CLASSIC_SMALL, XS_CLASSIC_LARGE, XS_CLASSIC_UNCACHED, XS_CLASSIC_COUNT
 /* Indexes go into the keys of cached blocks. */
 #define XS_POOL_LIMIT 4096
 
+/* The most there was. What has left the heaps counts as allocated. */
+struct xs_pool_peaks {
+    size_t requested; /* looked at when a MiB or a 64th more has left than at the last time */
+    size_t allocated;
+    size_t reserved;
+    size_t look_above; /* bytes that have left */
+};
+
 struct xs_pool {
     struct xs_list link; /* in the device's list, the default one first */
     uint64_t id;         /* what the caller knows it by; 0: the default one, or destroyed */
@@ -34,7 +42,8 @@ struct xs_pool {
     bool held;       /* what is mapped stays where it is */
     bool use_on_oom; /* its free blocks serve the default pool before that is out of memory */
     bool no_split;   /* blocks are whole granules, neither cut nor joined */
-    uint32_t users;  /* routes, requests under way, and who walks over the pools */
+    struct xs_pool_peaks peaks;
+    uint32_t users; /* routes, requests under way, and who walks over the pools */
     struct xs_heap expandable;
     struct xs_heap classic[XS_CLASSIC_COUNT];
 };
@@ -98,7 +107,11 @@ static inline int xs_pool_device(uint64_t id)
 /* The name of a live block's pool; 0 as in struct xs_pool. Takes HEAP. */
 uint64_t xs_pool_id_of(struct xs_device *dev, const struct xs_block *block);
 
+/* A block has left its heaps: raises the peaks. Under HEAP. */
+void xs_pool_look(struct xs_pool *pool);
+/* Peaks become what there is. Under HEAP. */
+void xs_pool_reset_peaks(struct xs_pool *pool);
 /* Counted block by block. Under HEAP. */
-void xs_pool_read_stats(const struct xs_pool *pool, struct xseg_pool_stats *out);
+void xs_pool_read_stats(struct xs_pool *pool, struct xseg_pool_stats *out);
 
 #endif

@@ -358,5 +358,8 @@ void xs_reading_reset_peaks(struct xs_device *dev)
 {
     xs_reading_lock(dev);
     xs_stats_reset_peaks(&dev->stats.now);
+    XS_LIST_FOR_EACH(link, &dev->pools)
+        if (!xs_pool_is_default(xs_pool_of_link(link)))
+            xs_pool_reset_peaks(xs_pool_of_link(link));
     xs_reading_unlock(dev);
 }

@@ -32,19 +32,26 @@ static inline void xs_track_alloc(struct xs_device *dev, struct xs_cache *own,
     xs_track(dev, own, XS_EVENT_ALLOC, block);
 }
 
-/* At extent->va, in a segment of the heap. */
-static inline void xs_track_extent(const struct xs_heap *heap, enum xs_event_kind kind,
-                                   const struct xs_extent *extent)
+/* Memory comes into the heap or leaves it, which is also counted. */
+static inline void xs_track_mapping(struct xs_heap *heap, enum xs_event_kind kind, xs_cu_ptr va,
+                                    size_t bytes)
 {
     struct xs_device *dev = heap->owner;
-    xs_history_note(&dev->history, kind, heap->pool_number, extent->va, extent->bytes, NULL);
+    bool comes = kind == XS_EVENT_MAP || kind == XS_EVENT_SEGMENT_ALLOC;
+    heap->mapped_bytes += comes ? bytes : -bytes;
+    xs_history_note(&dev->history, kind, heap->pool_number, va, bytes, NULL);
 }
 
-static inline void xs_track_segment(const struct xs_heap *heap, enum xs_event_kind kind,
+static inline void xs_track_extent(struct xs_heap *heap, enum xs_event_kind kind,
+                                   const struct xs_extent *extent)
+{
+    xs_track_mapping(heap, kind, extent->va, extent->bytes);
+}
+
+static inline void xs_track_segment(struct xs_heap *heap, enum xs_event_kind kind,
                                     const struct xs_segment *segment)
 {
-    struct xs_device *dev = heap->owner;
-    xs_history_note(&dev->history, kind, heap->pool_number, segment->base, segment->bytes, NULL);
+    xs_track_mapping(heap, kind, segment->base, segment->bytes);
 }
 
 /* The calling thread begins, and ends, a request that was no hit: it learns what time it is, those who watch are told

@@ -25,6 +25,7 @@ struct xs_heap {
     struct xs_bins *free; /* FREE blocks by stream index; [0]: idle ones. Pages come when touched */
     uint32_t trees;       /* indexes in use: [0, trees) */
     size_t free_bytes;
+    size_t mapped_bytes;  /* for those above: its extents, or its classic segments */
     uint32_t searches;    /* classic: the clock of garbage collection */
     uint32_t pool;        /* for those above: the index of the pool it is of */
     uint32_t pool_number; /* likewise: never another's */

@@ -58,6 +58,11 @@ static inline void pools_check(void)
         if (!pools.pool[i])
             continue;
         XT_OK(xseg_pool_get_stats(pools.pool[i], &s));
+        XT_AT_MOST(s.reserved_bytes, s.reserved_peak);
+        XT_AT_MOST(s.allocated_bytes, s.allocated_peak);
+        XT_AT_MOST(s.allocated_peak, s.reserved_peak);
+        XT_AT_MOST(s.requested_bytes, s.requested_peak);
+        XT_AT_MOST(s.requested_peak, s.allocated_peak);
         XT_EQUAL(s.held, pools.held[i]);
         XT_AT_MOST(s.active_bytes, s.reserved_bytes);
         if (pools.held[i])

@@ -130,6 +130,36 @@ static void r48_held(void)
     destroy_streams();
 }
 
+/* Peaks are of the time since they were reset; what has been freed since does not count. */
+static void peaks(void)
+{
+    xseg_pool pool = new_pool(0);
+    void *p, *q;
+    XT_OK(xseg_pool_malloc(&p, 10 * XS_MIB - 100, pool, NULL));
+    XT_OK(xseg_pool_malloc(&q, 20 * XS_MIB, pool, NULL));
+    void *elsewhere = xt_alloc(50 * XS_MIB);
+    xt_free(q);
+    struct xseg_pool_stats s = stats_of(pool);
+    XT_EQUAL(s.requested_peak, 30 * XS_MIB - 100);
+    XT_EQUAL(s.allocated_peak, 30 * XS_MIB);
+    XT_EQUAL(s.reserved_peak, s.reserved_bytes);
+    XT_EQUAL(s.requested_bytes, 10 * XS_MIB - 100);
+    const uint64_t reserved = s.reserved_peak;
+    XT_OK(xseg_pool_release(pool));
+    XT_OK(xseg_empty_cache(0));
+    s = stats_of(pool);
+    XT_AT_MOST(s.reserved_bytes, 12 * XS_MIB);
+    XT_EQUAL(s.reserved_peak, reserved);
+    XT_OK(xseg_reset_peaks(0));
+    s = stats_of(pool);
+    XT_EQUAL(s.requested_peak, 10 * XS_MIB - 100);
+    XT_EQUAL(s.allocated_peak, 10 * XS_MIB);
+    XT_EQUAL(s.reserved_peak, s.reserved_bytes);
+    xt_free(p);
+    xt_free(elsewhere);
+    XT_OK(xseg_pool_destroy(pool));
+}
+
 /* The second graph reuses what the first has freed, as the program asks for by naming the same pool. */
 static void shared_by_two_graphs(void)
 {
@@ -545,6 +575,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         REPORT("R48: memory of a held pool stays mapped", r48_held),
         REPORT("R48: memory of a held pool stays mapped, classic", r48_held, CLASSIC),
+        REPORT("peaks of a pool", peaks),
+        REPORT("peaks of a pool, classic", peaks, CLASSIC),
         REPORT("a pool is shared by two graphs", shared_by_two_graphs),
         REPORT("R50: an invalidated capture leaks no pool", r50_invalidated),
         REPORT("R50: an invalidated capture leaks no pool, classic", r50_invalidated, CLASSIC),
