@@ -11,6 +11,7 @@ scratch=$(mktemp -d) || exit 2
 trap 'rm -rf "$scratch"' EXIT
 export XSEG_LOG=0 XSEG_SIM_DEVICES=2 LD_LIBRARY_PATH="$scratch"
 rc=0 ran=0
+part() { "$@" >"$scratch/out" || rc=1; cat "$scratch/out" && tail -n 1 "$scratch/out" >>"$scratch/counts"; }
 if command -v c++ >/dev/null; then
     c++ -std=c++17 -Wall -Wextra -shared -fPIC -o "$scratch/libc10.so" tests/torch/fake_c10.cpp &&
         c++ -std=c++17 -Wall -Wextra -shared -fPIC -o "$scratch/libc10_cuda.so" -Wl,-soname,libc10_cuda.so \
@@ -18,18 +19,19 @@ if command -v c++ >/dev/null; then
         c++ -shared -o "$scratch/libtorch_cuda.so" -Wl,--no-as-needed -L"$scratch" -lc10_cuda &&
         c++ -std=c++17 -Wall -Wextra -rdynamic -Iinclude -o "$scratch/torch_abi" tests/torch/torch_abi.cpp \
             "$build/libxseg.so" "-Wl,-rpath,$build" -L"$scratch" -lc10 -ldl -pthread || exit 1
-    "$scratch/torch_abi" "$sim" || rc=1
+    part "$scratch/torch_abi" "$sim"
     ran=1
 else
     echo "no C++ compiler: the hooks were not called from C++"
 fi
 if command -v python3 >/dev/null; then
-    python3 tests/torch/test_torch.py "$build/libxseg.so" "$sim" || rc=1
-    python3 -W ignore tests/torch/test_module.py "$build/libxseg.so" "$sim" || rc=1
-    python3 tests/torch/test_gpu_scripts.py || rc=1
+    part python3 tests/torch/test_torch.py "$build/libxseg.so" "$sim"
+    part python3 -W ignore tests/torch/test_module.py "$build/libxseg.so" "$sim"
+    part python3 tests/torch/test_gpu_scripts.py
     ran=1
 else
     echo "no Python: the hooks were not called by ctypes"
 fi
 [ $ran = 1 ] || { echo "skipped: neither a C++ compiler nor Python" && exit 77; }
+awk '{ passed += $1; failed += $3 } END { print passed " passed, " failed " failed" }' "$scratch/counts"
 exit $rc

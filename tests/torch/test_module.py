@@ -5,6 +5,7 @@ shown on a GPU (tests/gpu/pytorch.sh).
 import ctypes
 import os
 import sys
+import threading
 import types
 import warnings
 
@@ -265,6 +266,46 @@ def events_name_their_pool():
     torch._C._cuda_record_memory_history(None)
 
 
+def history_beside_threads():  # report R98: the observer takes the interpreter's lock, with no lock of xseg's held
+    hooks = current["hooks"]
+    torch._C._cuda_record_memory_history("all", "all", "python", 10000)
+
+    def churn():
+        for i in range(300):
+            n = 512 * (1 + i % 40)
+            hooks.free(hooks.alloc(n, i % 2, None), n, i % 2, None)
+
+    workers = [threading.Thread(target=churn) for _ in range(4)]
+    for w in workers:
+        w.start()
+    while any(w.is_alive() for w in workers):
+        torch._C._cuda_memoryStats(0)
+        torch._C._cuda_memorySnapshot((0, 0, False))
+        hooks.reset_fn()
+    for w in workers:
+        w.join()
+    assert torch._C._cuda_memoryStats(1)["allocation"]["all"]["current"] == 0
+    torch._C._cuda_record_memory_history(None)
+
+
+def devices():  # reports R87 and R104
+    hooks = current["hooks"]
+    p, q = hooks.alloc(3000, 0, None), hooks.alloc(7000, 1, None)
+    hooks.free(hooks.alloc(50000, 1, None), 50000, 1, None)
+    before = [torch._C._cuda_memoryStats(d)["allocation"]["all"]["allocated"] for d in (0, 1)]
+    torch._C._cuda_resetPeakMemoryStats(1)
+    for device, requested in ((0, 3000), (1, 7000)):
+        s = torch._C._cuda_memoryStats(device)
+        assert s["requested_bytes"]["all"]["current"] == requested
+        assert s["allocation"]["all"]["allocated"] == before[device]
+    assert torch._C._cuda_memoryStats(1)["requested_bytes"]["all"]["peak"] == 7000
+    torch._C._cuda_resetAccumulatedMemoryStats(1)
+    assert torch._C._cuda_memoryStats(1)["allocation"]["all"]["allocated"] == 0
+    assert torch._C._cuda_memoryStats(0)["allocation"]["all"]["allocated"] == before[0]
+    hooks.free(p, 3000, 0, None)
+    hooks.free(q, 7000, 1, None)
+
+
 def other_versions():
     """A name that this PyTorch lacks is a warning; the rest is replaced."""
     torch._C._cuda_memoryStats = None
@@ -281,7 +322,8 @@ def other_versions():
     assert torch.cuda.memory.MemPool is xseg_torch._MemPool
 
 
-tests = (alone, installed, pools, captures, statistics, stacks, history, events_name_their_pool, other_versions)
+tests = (alone, installed, pools, captures, statistics, stacks, history, events_name_their_pool,
+         history_beside_threads, devices, other_versions)
 for test in tests:
     test()
 print(f"{len(tests)} passed, 0 failed")

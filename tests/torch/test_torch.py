@@ -96,6 +96,16 @@ def limit():  # reports R15 and R33
     reset()
 
 
+def refused():  # report R33, where this process has no libc10.so: NULL, and it goes on
+    total = size_t()
+    assert lib.xseg_memory_info(0, None, ctypes.byref(total)) == 0
+    assert lib.xseg_torch_can_throw() == 0 and alloc_or_throw(2 * total.value, 0, None) is None
+    p = alloc_or_throw(512, 0, None)
+    assert p
+    free(p, 512, 0, None)
+    reset()
+
+
 def graphs():
     pool = PoolId(0, 3)
     begin(0, pool, None)
@@ -131,10 +141,10 @@ def threads():  # report R98: ctypes lets the interpreter's lock go, and xseg ne
 
 def main():
     assert lib.xseg_use_driver_library(sys.argv[2].encode()) == 0
-    for test in (basics, peaks, limit, graphs, threads):
+    for test in (basics, peaks, limit, refused, graphs, threads):
         test()
     assert lib.xseg_shutdown() == 0
-    print("5 passed, 0 failed")
+    print("6 passed, 0 failed")
 
 
 main()

@@ -1,5 +1,5 @@
 // Calls the hooks as PyTorch does: by address, each cast to the C++ type that PyTorch casts it to.
-//   torch_abi SIMULATOR [WITHOUT_C10]
+//   torch_abi SIMULATOR
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -65,12 +65,41 @@ static xseg_stats stats(int device)
     return s;
 }
 
+template <typename Type> static Type *symbol(const char *library, const char *name)
+{
+    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    CHECK(handle);
+    auto found = reinterpret_cast<Type *>(dlsym(handle, name));
+    CHECK(found);
+    return found;
+}
+
+static const char *simulator;
+
+template <typename Type> static Type *sim(const char *name)
+{
+    return symbol<Type>(simulator, name);
+}
+
+static bool has_context(int device)
+{
+    unsigned flags;
+    int active = 0;
+    CHECK(!sim<int(int, unsigned *, int *)>("cuDevicePrimaryCtxGetState")(device, &flags, &active));
+    return active;
+}
+
 static void basics()
 {
     hook<void(int)>("xseg_torch_init")(0);
     hook<void(int)>("xseg_torch_init")(2);
     CHECK(!torch_alloc(0, 0, nullptr));
     torch_free(nullptr, 0, 0, nullptr);
+    // Reports R101 and R104: what is asked of one device concerns no other, and makes no context there.
+    void *kept = torch_alloc(1000, 1, nullptr);
+    std::thread([&] { torch_free(kept, 1000, 1, nullptr); }).join();
+    std::thread(hook<void()>("xseg_torch_reset")).join();
+    CHECK(has_context(1) && !has_context(0));
     void *p = torch_alloc(1000, 1, nullptr);
     CHECK(p && stats(1).requested_bytes.current == 1000 && !stats(0).requested_bytes.current);
     size_t bytes = 0;
@@ -196,17 +225,14 @@ static void failed_capture()
     passed++;
 }
 
-static void refuses(bool with_c10)
+// Reports R15 and R33.
+static void refuses()
 {
     void *const held = torch_alloc(1 << 20, 0, nullptr);
     CHECK(!xseg_set_limit(0, 8 << 20));
     CHECK(!torch_alloc(64 << 20, 0, nullptr)); // as a MemPool's allocator: NULL
-    CHECK(xseg_torch_can_throw() == (with_c10 ? 2 : 0));
+    CHECK(xseg_torch_can_throw() == 2);
     bool caught = false;
-    if (!with_c10) {
-        CHECK(!torch_alloc_or_throw(64 << 20, 0, nullptr));
-        return;
-    }
     try {
         torch_alloc_or_throw(64 << 20, 0, nullptr);
     } catch (const c10::OutOfMemoryError &e) {
@@ -232,22 +258,6 @@ static void refuses(bool with_c10)
     torch_free(held, 1 << 20, 0, nullptr);
     CHECK(!xseg_set_limit(0, SIZE_MAX));
     passed++;
-}
-
-template <typename Type> static Type *symbol(const char *library, const char *name)
-{
-    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-    CHECK(handle);
-    auto found = reinterpret_cast<Type *>(dlsym(handle, name));
-    CHECK(found);
-    return found;
-}
-
-static const char *simulator;
-
-template <typename Type> static Type *sim(const char *name)
-{
-    return symbol<Type>(simulator, name);
 }
 
 template <typename Type> static Type *torch(const char *name)
@@ -484,29 +494,25 @@ static void pools()
 
 int main(int argc, char **argv)
 {
-    CHECK(argc > 1);
+    CHECK(argc == 2);
     simulator = argv[1];
     torch_alloc = hook<void *(size_t, int, Stream)>("xseg_torch_malloc");
     torch_free = hook<void(void *, size_t, int, Stream)>("xseg_torch_free");
-    if (argc == 2)
-        tensors_between_processes(); // before this one uses CUDA
+    tensors_between_processes(); // before this one uses CUDA
     CHECK(!xseg_use_driver_library(simulator));
-    if (argc == 2)
-        CHECK(dlopen("libc10.so", RTLD_NOW | RTLD_LOCAL)); // as Python loads it
+    CHECK(dlopen("libc10.so", RTLD_NOW | RTLD_LOCAL)); // as Python loads it
     torch_alloc_or_throw = hook<void *(size_t, int, Stream)>("xseg_torch_malloc_or_throw");
     begin_pool = hook<void(int, PoolId, Filter)>("xseg_torch_begin_allocate_to_pool");
     end_pool = hook<void(int, PoolId)>("xseg_torch_end_allocate_to_pool");
     release_pool = hook<void(int, PoolId)>("xseg_torch_release_pool");
-    if (argc == 2) {
-        basics();
-        wrong_arguments();
-        graphs();
-        failed_capture();
-        pools();
-        virtual_functions();
-        peer_access();
-    }
-    refuses(argc == 2);
+    basics();
+    wrong_arguments();
+    graphs();
+    failed_capture();
+    pools();
+    virtual_functions();
+    peer_access();
+    refuses();
     std::printf("%d passed, 0 failed\n", passed);
     return 0;
 }
