@@ -26,7 +26,8 @@ NAMES = ("llama_fixed", "llama_varlen", "llama_bucketed", "llama_checkpoint", "l
 ALLOCATORS = ("native", "expandable", "xseg")
 WITHOUT_LIMIT = ("small", "maskrcnn", "llama_fixed")  # not worth the time
 MiB = 1 << 20
-PATIENCE_S = 180
+PATIENCE_S = 180  # for one run
+FIRST_GUESS_S = 10  # what a turn takes
 
 parser = argparse.ArgumentParser()
 parser.add_argument("results")
@@ -35,6 +36,7 @@ parser.add_argument("--workloads", default=",".join(NAMES))
 parser.add_argument("--repeat", type=int, default=5)
 parser.add_argument("--limits", action="store_true")
 parser.add_argument("--soak", type=float, default=0)
+parser.add_argument("--grace", type=float, default=15, help="seconds for a run that is under way when the time is over")
 parser.add_argument("--worker", default=f"{shlex.quote(sys.executable)} tests/gpu/pytorch_workload.py")
 args = parser.parse_args()
 end = time.time() + args.minutes * 60
@@ -59,14 +61,16 @@ class Run:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def result(self, **more):
-        """Lets it go on; what it says is also appended to the results."""
+        """Lets it go on; what it says is also appended to the results. One that the end of the time has cut off is no turn."""
         begin = time.time()
         try:
-            out, err = self.process.communicate("go\n", timeout=max(5, min(PATIENCE_S, seconds_left() + 15)))
+            out, err = self.process.communicate("go\n", timeout=max(1, min(PATIENCE_S, seconds_left() + args.grace)))
         except subprocess.TimeoutExpired:
             self.process.kill()
             out, err = self.process.communicate()
-            err += "\nkilled: it took too long"
+            if seconds_left() < 0:
+                return {**self.what, "cut": "the time is over"}
+            err += f"\nkilled after {PATIENCE_S} s"
         lines = [line for line in out.splitlines() if line.startswith("{")]
         result = json.loads(lines[-1]) if lines else {**self.what, "failed": err[-3000:]}
         result |= {**more, "wall": round(time.time() - begin, 2)}
@@ -114,20 +118,22 @@ def turn(workload, number):
 
 
 def times(names, until):
-    done, cost = collections.Counter(), {}
-    for result in earlier():
-        if result["allocator"] == ALLOCATORS[0] and "turn" in result:
-            done[result["workload"]] += 1
+    runs = collections.Counter((r["workload"], r["allocator"]) for r in earlier() if "turn" in r)
+    done, cost = {name: min(runs[name, a] for a in ALLOCATORS) for name in names}, {}
     open_names = [name for name in names if done[name] < args.repeat]
     while open_names:
         name = min(open_names, key=lambda n: done[n])
-        if cost.get(name, 20) > until():
+        if cost.get(name, FIRST_GUESS_S) > until():
             left_out.append(f"{name}: {done[name]} of {args.repeat} turns")
             open_names.remove(name)
             continue
         begin = time.time()
         results = list(in_turn(turn(name, done[name])))
         cost[name] = time.time() - begin
+        if any("cut" in r for r in results):
+            left_out.append(f"{name}: {done[name]} of {args.repeat} turns")
+            open_names.remove(name)
+            continue
         done[name] += 1
         print(f"{name} {done[name]}: " + ", ".join(brief(r) for r in results), flush=True)
         if done[name] == args.repeat or any("skipped" in r or "failed" in r for r in results):

@@ -326,6 +326,7 @@ def tell(result):
 
 
 def main():
+    torch.cuda.init()
     if args.limit:
         total = torch.cuda.get_device_properties(0).total_memory
         torch.cuda.set_per_process_memory_fraction(args.limit * 2**20 / total)

@@ -1,10 +1,12 @@
 """Stands in for pytorch_workload.py where there is no GPU: figures of its own making, of the same form.
 
-FAKE_SLOWER: by how much a step is slower with xseg. FAKE_BROKEN: an allocator that fails. FAKE_SKIPPED: a workload.
+FAKE_SLOWER: by how much a step is slower with xseg. FAKE_BROKEN: an allocator that fails. FAKE_SKIPPED: a workload that is; FAKE_SLOW: one
+that takes a minute.
 """
 import json
 import os
 import sys
+import time
 
 arguments = sys.argv[1:]
 allocator = arguments[0]
@@ -20,6 +22,8 @@ if "soak" in options:
 workload = arguments[1]
 print("ready", flush=True)
 sys.stdin.readline()
+if workload == os.environ.get("FAKE_SLOW"):
+    time.sleep(60)
 if os.environ.get("FAKE_BROKEN") == allocator:
     sys.exit("no luck today")
 limit = float(options.get("limit", 0))

@@ -66,9 +66,15 @@ def limits_by_bisection(results):
 
 
 def what_does_not_fit_is_left_out(results):
-    out = run(results, "--minutes", "0.2", "--workloads", "lora,experts", "--repeat", "2", "--soak", "30")
+    out = run(results, "--minutes", "0.1", "--workloads", "lora,experts", "--repeat", "2", "--soak", "30")
     assert out.returncode == 0
     assert "left out: lora: 0 of 2 turns" in out.stdout and "left out: soak: 0.0 of 30.0 minutes" in out.stdout, out.stdout
+
+
+def what_is_cut_off_is_no_failure(results):
+    out = run(results, "--minutes", "0.2", "--grace", "0", "--workloads", "experts", "--repeat", "1", FAKE_SLOW="experts")
+    assert out.returncode == 0 and "left out: experts: 0 of 1 turns" in out.stdout and not turns(results), out.stdout
+    assert script("pytorch_compare.py", results).returncode == 0
 
 
 def soaks(results):
@@ -95,7 +101,7 @@ def wrong_name_is_refused(results):
 
 
 tests = (alternates_and_goes_on, slower_is_a_failure, disagreement_is_no_result, limits_by_bisection,
-         what_does_not_fit_is_left_out, soaks, failures_are_told_early, skipped_is_no_pass, wrong_name_is_refused)
+         what_does_not_fit_is_left_out, what_is_cut_off_is_no_failure, soaks, failures_are_told_early, skipped_is_no_pass, wrong_name_is_refused)
 for test in tests:
     with tempfile.TemporaryDirectory() as folder:
         test(os.path.join(folder, "results.jsonl"))
