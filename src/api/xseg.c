@@ -11,6 +11,7 @@
 #include "core/runtime.h"
 #include "core/trim.h"
 #include "driver/driver.h"
+#include "ipc/ipc_export.h"
 #include "report/refusal.h"
 #include "report/watch.h"
 
@@ -382,5 +383,8 @@ enum xseg_result xseg_use_driver_library(const char *path)
 
 enum xseg_result xseg_shutdown(void)
 {
+    /* Or another block at the same address would be taken for the one that was shared. */
+    for (int i = 0; i < XS_DEVICE_LIMIT; i++)
+        xs_ipc_forget_device(i);
     return xs_runtime_shutdown();
 }
