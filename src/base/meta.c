@@ -8,6 +8,7 @@
 /* Chunks of a slab double from the first to the largest. */
 #define FIRST_CHUNK   (4 * XS_KIB)
 #define LARGEST_CHUNK (64 * XS_KIB)
+#define LEAST_RECORDS 4 /* that a chunk has room for, however large they are */
 
 /* At the start of a chunk, in the first record's place. */
 struct chunk {
@@ -103,6 +104,7 @@ static void *carve(struct xs_slab *slab)
 {
     struct chunk *last = slab->chunks;
     size_t more = last ? xs_min(2 * last->bytes, LARGEST_CHUNK) : FIRST_CHUNK;
+    more = xs_max(more, page_round(LEAST_RECORDS * slab->record_bytes));
     if (!slab->unused_in_chunk && !add_chunk(slab, more))
         return NULL;
     last = slab->chunks;

@@ -118,6 +118,24 @@ static void kept_bytes_are_never_written(void **state)
     assert_int_equal(slab.free_count, 2000);
 }
 
+/* Of a few bytes up to more than the chunks that others come in. */
+static void records_of_any_size_are_apart(void **state)
+{
+    (void)state;
+    for (size_t bytes = 16; bytes < 200 * XS_KIB; bytes = bytes * 3 / 2 + 16) {
+        static char *records[9];
+        xs_slab_init(&slab, bytes);
+        for (int i = 0; i < 9; i++) {
+            records[i] = xs_slab_get(&slab);
+            assert_non_null(records[i]);
+            memset(records[i], i, bytes);
+        }
+        for (int i = 0; i < 9; i++)
+            assert_true(records[i][0] == i && records[i][bytes - 1] == i);
+        xs_slab_destroy(&slab);
+    }
+}
+
 static size_t mapped_after_getting(size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -174,6 +192,7 @@ int main(void)
         SLAB_TEST(mapping_of_too_much_is_null_and_not_counted),
         SLAB_TEST(records_are_apart_aligned_and_zeroed_even_when_used_before),
         SLAB_TEST(given_back_records_are_used_before_new_ones),
+        SLAB_TEST(records_of_any_size_are_apart),
         SLAB_TEST(reserved_records_need_no_more_memory),
         SLAB_TEST(reservation_holds_when_memory_is_used_up),
     };
