@@ -77,10 +77,11 @@ enum xseg_result xs_caches_get_stream(struct xs_device *dev, const struct xs_str
                                       struct xs_stream **stream)
 {
     xs_assert_held(&dev->lock);
-    uint64_t recycled = dev->streams.recycled;
+    uint64_t gathered = dev->streams.gathered;
     enum xseg_result e = xs_streams_get(&dev->streams, key, stream);
-    if (recycled != dev->streams.recycled)
-        xs_caches_forget_streams(dev); /* some thread may know the record as another stream */
+    if (gathered != dev->streams.gathered)
+        xs_caches_forget_streams(
+            dev); /* some thread may know a record that is another stream's now */
     return e;
 }
 

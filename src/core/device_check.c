@@ -274,6 +274,8 @@ static bool check_streams(struct census *c)
 {
     struct xs_streams *streams = &c->dev->streams;
     size_t count = 0;
+    for (const struct xs_stream *s = streams->spare; s; s = s->next)
+        count++;
     for (unsigned i = 0; i < XS_STREAM_BUCKETS; i++)
         for (struct xs_stream *s = streams->bucket[i]; s; s = s->next, count++)
             if (!check_stream(c, s, i))

@@ -33,10 +33,13 @@ enum xseg_result xs_stream_identify(xs_cu_stream handle, struct xs_stream_key *k
     return xs_driver_result(code);
 }
 
+#define FIRST_GATHERING 256
+
 void xs_streams_init(struct xs_streams *streams)
 {
     memset(streams, 0, sizeof(*streams));
     xs_slab_init(&streams->slab, sizeof(struct xs_stream));
+    streams->gather_at = FIRST_GATHERING;
 }
 
 void xs_streams_destroy(struct xs_streams *streams)
@@ -87,31 +90,47 @@ static struct xs_stream *find_trusted(const struct xs_streams *streams, xs_cu_st
     return NULL;
 }
 
-static struct xs_stream *unlink_unused(struct xs_streams *streams)
+static uint32_t gather_bucket(struct xs_streams *streams, struct xs_stream **link)
 {
-    for (unsigned i = 0; i < XS_STREAM_BUCKETS; i++) {
-        for (struct xs_stream **link = &streams->bucket[i]; *link; link = &(*link)->next) {
-            struct xs_stream *s = *link;
-            if (s->refs)
-                continue;
-            *link = s->next;
-            xs_streams_mark_capturing(streams, s, false);
-            streams->recycled++;
-            return s;
+    uint32_t n = 0;
+    while (*link) {
+        struct xs_stream *s = *link;
+        if (s->refs || s->trusted) {
+            link = &s->next;
+            continue;
         }
+        *link = s->next;
+        xs_streams_mark_capturing(streams, s, false);
+        s->next = streams->spare;
+        streams->spare = s;
+        n++;
     }
-    return NULL;
+    return n;
+}
+
+/* Where that brings in little, most streams are in use, and it is not tried again before there are twice as many. */
+static void gather(struct xs_streams *streams)
+{
+    uint32_t n = 0;
+    for (unsigned i = 0; i < XS_STREAM_BUCKETS; i++)
+        n += gather_bucket(streams, &streams->bucket[i]);
+    streams->gathered += n > 0;
+    if (n < streams->gather_at / 2)
+        streams->gather_at = xs_min(2 * streams->gather_at, XS_STREAM_INDEX_LIMIT);
 }
 
 static enum xseg_result new_stream(struct xs_streams *streams, struct xs_stream **out)
 {
-    if (streams->count + 1 >= XS_STREAM_INDEX_LIMIT) {
-        *out = unlink_unused(streams);
-        return *out ? XSEG_OK
-                    : xs_fail(XSEG_ERROR_NOT_SUPPORTED,
-                              "more than %d streams hold memory of one device",
-                              XS_STREAM_INDEX_LIMIT - 1);
+    if (!streams->spare && streams->count + 1 >= streams->gather_at)
+        gather(streams);
+    *out = streams->spare;
+    if (*out) {
+        streams->spare = (*out)->next;
+        return XSEG_OK;
     }
+    if (streams->count + 1 >= XS_STREAM_INDEX_LIMIT)
+        return xs_fail(XSEG_ERROR_NOT_SUPPORTED, "more than %d streams hold memory of one device",
+                       XS_STREAM_INDEX_LIMIT - 1);
     *out = xs_slab_get(&streams->slab);
     if (!*out)
         return xs_fail(XSEG_ERROR_HOST_MEMORY, "no host memory for a stream's record");

@@ -2,8 +2,11 @@
  * Who a stream is. A handle's value is no identity: a destroyed stream's value comes back for the next
  * one. Identity is the driver's unique id; for the two default streams their value, and for the
  * per-thread one the thread too. A capturing stream must not be asked for its id: unless the caller vouches for it,
- * it has a record of its own, by value, for as long as it captures. A record that no block refers to is taken again for another stream once
- * the indexes run out; its `passed` stays, which is harmless since epochs only grow.
+ * it has a record of its own, by value, for as long as it captures.
+ *
+ * Nobody says when a stream goes. So from time to time the records that no block refers to are gathered, to be taken
+ * again for other streams, but for those that the caller vouches for: a program that makes a stream for each task needs a few
+ * hundred of them. The `passed` of a record stays, which is harmless since epochs only grow.
  *
  * Not thread-safe: the device's HEAP lock is held, but for `passed`.
  */
@@ -49,9 +52,11 @@ struct xs_stream {
 struct xs_streams {
     struct xs_slab slab;
     struct xs_stream *bucket[XS_STREAM_BUCKETS];
-    uint32_t count;
-    uint32_t capturing; /* how many are marked so */
-    uint64_t recycled;  /* how often a record was taken again for another stream */
+    struct xs_stream *spare; /* gathered, and in no bucket */
+    uint32_t count;          /* of records, the spare ones too */
+    uint32_t gather_at;      /* from so many on */
+    uint32_t capturing;      /* how many are marked so */
+    uint64_t gathered;       /* how often records were: who remembers one has to look anew */
 };
 
 static inline bool xs_stream_is_none(xs_cu_stream handle)

@@ -176,13 +176,39 @@ static void unused_index_is_taken_again_and_a_used_one_never(void **state)
     assert_int_equal(s->index, 77);
     assert_int_equal(s->last_stamp, 0); /* nothing was freed on it yet */
     assert_int_equal(s->passed, 8);
-    assert_int_equal(streams.recycled, 1);
+    assert_int_equal(streams.gathered, 1);
     s->refs = 1;
     assert_null(numbered(77)); /* the old one is forgotten */
     assert_ptr_equal(numbered(MOST + 1), s);
     for (uint64_t id = 1; id <= MOST; id++)
         if (id != 77)
             assert_int_equal(numbered(id)->index, id);
+}
+
+/* A stream for each task, and few at a time: a few hundred records do. What is vouched for is not taken away. */
+static void streams_that_come_and_go_need_few_records(void **state)
+{
+    (void)state;
+    struct xs_stream *kept = numbered(1), *vouched = numbered(2);
+    kept->refs = 1;
+    vouched->trusted = true;
+    for (uint64_t id = 3; id < 20000; id++)
+        numbered(id);
+    assert_in_range(streams.count, 2, 256);
+    assert_in_range(streams.gathered, 1, 20000 / 128); /* each time is felt by all threads */
+    assert_ptr_equal(numbered(1), kept);
+    assert_ptr_equal(numbered(2), vouched);
+}
+
+/* Streams that live are not gathered again and again. */
+static void many_streams_in_use_are_rarely_gathered(void **state)
+{
+    (void)state;
+    for (uint64_t id = 1; id <= 3000; id++)
+        numbered(id)->refs = 1;
+    assert_int_equal(streams.count, 3000);
+    assert_int_equal(streams.gather_at, XS_STREAM_INDEX_LIMIT);
+    assert_int_equal(streams.gathered, 0);
 }
 
 /* ---- drivers before 12.0 -------------------------------------------------------------------------- */
@@ -220,6 +246,8 @@ int main(void)
         STREAM_TEST(streams_with_open_epochs_are_listed_if_their_handles_must_be_alive),
         STREAM_TEST(refusal_by_the_driver_is_an_error),
         STREAM_TEST(unused_index_is_taken_again_and_a_used_one_never),
+        STREAM_TEST(streams_that_come_and_go_need_few_records),
+        STREAM_TEST(many_streams_in_use_are_rarely_gathered),
     };
     int failed = cmocka_run_group_tests(in_children, NULL, NULL);
     return failed + cmocka_run_group_tests(tests, start_simulator, NULL);
