@@ -1,21 +1,22 @@
 /*
  * A set of (size, va) pairs in order, as tree.h, but made for many lookups: sizes fall into bins, exact up
- * to 32 KiB and 32 a power of two above, each a small tree; a bit map finds the next bin that has any.
+ * to 32 KiB and 32 a power of two above, each a small tree; a set of bits finds the next bin that has any.
  * Sizes are multiples of 512. All zero is empty. Not thread-safe.
  */
 #ifndef XS_BASE_BINS_H
 #define XS_BASE_BINS_H
 
 #include "base/base.h"
+#include "base/bit_set.h"
 #include "base/tree.h"
 
 #define XS_BIN_COUNT 1536
-#define XS_BIN_WORDS (XS_BIN_COUNT / 64)
+
+_Static_assert(XS_BIN_COUNT <= XS_BIT_SET_SIZE, "a bit for each bin");
 
 struct xs_bins {
     size_t count;
-    uint64_t words; /* which words of `filled` are not zero */
-    uint64_t filled[XS_BIN_WORDS];
+    struct xs_bit_set filled; /* bins that have a node */
     struct xs_tree_node *root[XS_BIN_COUNT];
 };
 
@@ -39,8 +40,7 @@ static inline void xs_bins_insert(struct xs_bins *bins, struct xs_tree_node *nod
     }
     node->left = node->right = NULL;
     bins->root[i] = node;
-    bins->filled[i / 64] |= (uint64_t)1 << i % 64;
-    bins->words |= (uint64_t)1 << i / 64;
+    xs_bit_set_add(&bins->filled, i);
 }
 
 /* The node must be in it, with the keys that it was inserted with. */
@@ -53,9 +53,7 @@ static inline void xs_bins_remove(struct xs_bins *bins, struct xs_tree_node *nod
         return;
     }
     bins->root[i] = NULL;
-    bins->filled[i / 64] &= ~((uint64_t)1 << i % 64);
-    if (!bins->filled[i / 64])
-        bins->words &= ~((uint64_t)1 << i / 64);
+    xs_bit_set_remove(&bins->filled, i);
 }
 
 /* Gives the node other keys. Alone in its bin, and staying there, it keeps its place. */

@@ -103,7 +103,8 @@ static enum xseg_result release_segment(struct xs_device *dev, struct xs_block *
 static struct xs_block *next_segment(struct xs_device *dev, struct xs_heap *heap, size_t min,
                                      uint32_t min_age)
 {
-    for (uint32_t index = 0; index < heap->trees; index++) {
+    XS_BIT_SET_FOR_EACH(index, &heap->filled)
+    {
         struct xs_bins *tree = &heap->free[index];
         struct xs_tree_node *node = xs_bins_at_least(tree, min, 0);
         for (; node; node = xs_bins_next(tree, node)) {
@@ -193,7 +194,8 @@ enum xseg_result xs_classic_release_for(struct xs_device *dev, const struct xs_r
 static bool average_age(const struct xs_heap *heap, uint32_t *age)
 {
     uint64_t sum = 0, count = 0;
-    for (uint32_t index = 0; index < heap->trees; index++) {
+    XS_BIT_SET_FOR_EACH(index, &heap->filled)
+    {
         struct xs_tree_node *node = xs_bins_first(&heap->free[index]);
         for (; node; node = xs_bins_next(&heap->free[index], node)) {
             if (!xs_block_is_whole_segment(xs_block_of_node(node)))

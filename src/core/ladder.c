@@ -21,7 +21,9 @@ struct climb {
     struct xs_block *block; /* not NULL: served */
     bool expandable;
     bool no_address; /* not for the smallest segment that would do */
-    bool capturing;  /* no event may be recorded on the stream or waited for */
+    bool
+        asked; /* whether the stream captures, so that no event may be recorded on it or waited for */
+    bool captures; /* the answer */
     bool may_borrow;
     bool queued;     /* another thread was on the ladder, and may have left something */
     bool others;     /* as the climb began: other streams held memory */
@@ -35,10 +37,10 @@ struct climb {
 /* Whether there are free blocks of other streams than the request's. */
 static bool has_others(const struct climb *c, const struct xs_heap *heap)
 {
-    for (uint32_t index = 1; index < heap->trees; index++)
-        if (heap->free[index].count && index != c->request->stream->index)
-            return true;
-    return false;
+    unsigned index = xs_bit_set_next(&heap->filled, 1);
+    if (index == c->request->stream->index)
+        index = xs_bit_set_next(&heap->filled, index + 1);
+    return index < XS_BIT_SET_SIZE;
 }
 
 static bool others_hold_memory_locked(const struct climb *c)
@@ -75,12 +77,22 @@ static bool could_move_locked(const struct climb *c)
     return could;
 }
 
+/* Asked once, and of the legacy stream only where it matters: that captures nothing itself. */
+static bool is_capturing(struct climb *c)
+{
+    const struct xs_request *r = c->request;
+    if (!c->asked)
+        c->captures = !xs_stream_is_none(r->handle) && xs_captures_has(r->handle);
+    c->asked = true;
+    return c->captures;
+}
+
 /* Closes what is open, so that it can pass: on the stream that was passed, and on those sure to be alive. */
 static enum xseg_result record_fences(struct climb *c, bool others)
 {
     const struct xs_request *r = c->request;
     enum xseg_result e =
-        c->capturing ? XSEG_OK : xs_fence_record(&c->dev->fences, r->stream, r->handle);
+        is_capturing(c) ? XSEG_OK : xs_fence_record(&c->dev->fences, r->stream, r->handle);
     return e || !others ? e : xs_device_record_fences(c->dev);
 }
 
@@ -88,7 +100,7 @@ static enum xseg_result record_fences(struct climb *c, bool others)
 static enum xseg_result record_context_fence(struct climb *c)
 {
     enum xseg_result e = XSEG_ERROR_NOT_SUPPORTED;
-    if (!c->capturing && others_hold_memory(c))
+    if (!is_capturing(c) && others_hold_memory(c))
         e = xs_device_record_context_fence(c->dev);
     return e == XSEG_ERROR_NOT_SUPPORTED ? XSEG_OK : e;
 }
@@ -140,7 +152,7 @@ static enum xseg_result wait_for_fence(struct climb *c, bool *waited)
 {
     enum xseg_result e = XSEG_OK;
     *waited = false;
-    if (!c->capturing)
+    if (!is_capturing(c))
         e = xs_fence_wait_oldest(&c->dev->fences, others_hold_memory(c), waited);
     if (!*waited)
         return e;
@@ -221,7 +233,7 @@ static enum xseg_result grow_once(struct climb *c, bool patient, bool *wait)
     struct xs_growth growth;
     xs_lock_acquire(&dev->lock);
     enum xseg_result e = xs_growth_plan(&growth, c->request);
-    *wait = !e && patient && !c->capturing && should_wait(&growth);
+    *wait = !e && patient && should_wait(&growth) && !c->captures;
     if (*wait)
         xs_growth_cancel(&growth);
     xs_lock_release(&dev->lock);
@@ -299,7 +311,7 @@ static void adopt(struct climb *c, uint64_t epoch)
 static enum xseg_result rung_borrow(struct climb *c)
 {
     uint64_t epoch = 0;
-    if (c->capturing || !c->may_borrow || !others_hold_memory(c))
+    if (!c->may_borrow || is_capturing(c) || !others_hold_memory(c))
         return XSEG_OK;
     enum xseg_result e = xs_fence_wait_on_stream(&c->dev->fences, c->request->handle, &epoch);
     if (e || !epoch)
@@ -434,14 +446,14 @@ enum xseg_result xs_ladder_climb(const struct xs_request *request, struct xs_blo
     if (e)
         goto unlock;
     bool none = xs_stream_is_none(request->handle);
-    c.capturing = !none && xs_captures_has(request->handle);
+    bool captures = request->handle && is_capturing(&c);
     xs_lock_acquire(&dev->lock);
     c.expandable = xs_alloc_is_expandable(dev);
     c.may_borrow = dev->policy.cross_stream_wait && !none;
     c.others = others_hold_memory_locked(&c);
     c.could_move = could_move_locked(&c);
     if (!xs_stream_is_trusted(request->stream))
-        xs_streams_mark_capturing(&dev->streams, request->stream, c.capturing);
+        xs_streams_mark_capturing(&dev->streams, request->stream, captures);
     xs_lock_release(&dev->lock);
     for (unsigned i = 0; i < XS_COUNT_OF(rungs) && !c.block && !e; i++) {
         e = rungs[i](&c);

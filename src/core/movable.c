@@ -55,7 +55,8 @@ static void add_block(struct xs_movable *movable, struct xs_block *block, bool p
 /* From small blocks to large ones: what serves least is taken apart first. */
 static void gather_heap(struct xs_movable *movable, struct xs_device *dev, struct xs_heap *heap)
 {
-    for (uint32_t index = 0; index < heap->trees; index++) {
+    XS_BIT_SET_FOR_EACH(index, &heap->filled)
+    {
         struct xs_tree_node *node = xs_bins_at_least(&heap->free[index], dev->caps.granule, 0);
         for (; node; node = xs_bins_next(&heap->free[index], node)) {
             struct xs_block *block = xs_block_of_node(node);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+_Static_assert(XS_STREAM_INDEX_LIMIT <= XS_BIT_SET_SIZE, "a bit for each tree");
+
 #define BINS_BYTES (XS_STREAM_INDEX_LIMIT * sizeof(struct xs_bins))
 
 static void use_trees(struct xs_heap *heap, uint32_t trees)
@@ -101,13 +103,18 @@ static void insert_free(struct xs_heap *heap, struct xs_block *block)
     if (xs_unlikely(index >= heap->trees))
         use_trees(heap, index + 1);
     xs_block_set_state(block, XS_BLOCK_FREE);
+    if (!heap->free[index].count)
+        xs_bit_set_add(&heap->filled, index);
     xs_bins_insert(&heap->free[index], &block->node);
     heap->free_bytes += xs_block_bytes(block);
 }
 
 static void remove_free(struct xs_heap *heap, struct xs_block *block)
 {
-    xs_bins_remove(&heap->free[tree_index(block)], &block->node);
+    uint32_t index = tree_index(block);
+    xs_bins_remove(&heap->free[index], &block->node);
+    if (!heap->free[index].count)
+        xs_bit_set_remove(&heap->filled, index);
     heap->free_bytes -= xs_block_bytes(block);
     xs_block_set_state(block, XS_BLOCK_BUSY);
 }
@@ -276,9 +283,9 @@ static bool hand_over(struct xs_heap *heap, const struct xs_stream *except,
                       const struct handover *h)
 {
     bool any = false;
-    for (uint32_t index = 1; index < heap->trees; index++)
-        if (heap->free[index].count && (!except || except->index != index))
-            any |= hand_over_tree(heap, index, h);
+    XS_BIT_SET_FOR_EACH(index, &heap->filled)
+    if (index && (!except || except->index != index))
+        any |= hand_over_tree(heap, index, h);
     return any;
 }
 

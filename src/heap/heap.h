@@ -10,6 +10,7 @@
 
 #include "base/base.h"
 #include "base/bins.h"
+#include "base/bit_set.h"
 #include "base/list.h"
 #include "base/meta.h"
 #include "heap/block.h"
@@ -24,6 +25,7 @@ struct xs_heap {
     struct xs_list holes;    /* HOLE blocks, newest first */
     struct xs_bins *free; /* FREE blocks by stream index; [0]: idle ones. Pages come when touched */
     uint32_t trees;       /* indexes in use: [0, trees) */
+    struct xs_bit_set filled; /* trees that have a block */
     size_t free_bytes;
     size_t mapped_bytes;  /* for those above: its extents, or its classic segments */
     uint32_t searches;    /* classic: the clock of garbage collection */

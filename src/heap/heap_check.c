@@ -281,6 +281,10 @@ static bool check_trees(struct check *c)
         size_t count = check_tree(c, index);
         if (count == SIZE_MAX)
             return false;
+        if ((xs_bit_set_next(&c->heap->filled, index) == index) != (count > 0))
+            return xs_broken(c->finding,
+                             "H6: the tree of stream %u has %zu blocks, and is listed as %s", index,
+                             count, count ? "empty" : "filled");
         sum += count;
     }
     return sum == c->free_blocks ||

@@ -67,7 +67,7 @@ static void empty_set_has_nothing(void **state)
     take(0);
     assert_null(xs_bins_first(&bins));
     assert_null(xs_bins_last(&bins));
-    assert_int_equal(bins.words, 0);
+    assert_int_equal(bins.filled.words, 0);
 }
 
 static void every_size_is_found_and_nothing_larger_is(void **state)

@@ -128,6 +128,8 @@ static void h6_free_blocks_are_in_their_streams_tree_alone(void **state)
     expect_broken("H6", heap.free[2].count--);
     heap.trees = 2; /* the tree of stream 2 would not be looked at */
     expect_broken("H6", heap.trees = 3);
+    xs_bit_set_remove(&heap.filled, 1); /* nor that of stream 1 where filled ones are wanted */
+    expect_broken("H6", xs_bit_set_add(&heap.filled, 1));
 }
 
 static void h7_free_bytes_are_the_sum(void **state)
