@@ -90,12 +90,12 @@ static struct xs_stream *find_trusted(const struct xs_streams *streams, xs_cu_st
     return NULL;
 }
 
-static uint32_t gather_bucket(struct xs_streams *streams, struct xs_stream **link)
+static uint32_t gather_bucket(struct xs_streams *streams, struct xs_stream **link, bool trusted)
 {
     uint32_t n = 0;
     while (*link) {
         struct xs_stream *s = *link;
-        if (s->refs || s->trusted) {
+        if (s->refs || (s->trusted && !trusted)) {
             link = &s->next;
             continue;
         }
@@ -108,12 +108,14 @@ static uint32_t gather_bucket(struct xs_streams *streams, struct xs_stream **lin
     return n;
 }
 
-/* Where that brings in little, most streams are in use, and it is not tried again before there are twice as many. */
+/* Where that brings in little, most streams are in use, and it is not tried again before there are twice as many. What
+ * is vouched for goes last: its handle is asked like any other then. */
 static void gather(struct xs_streams *streams)
 {
+    bool trusted = streams->count + 1 >= XS_STREAM_INDEX_LIMIT;
     uint32_t n = 0;
     for (unsigned i = 0; i < XS_STREAM_BUCKETS; i++)
-        n += gather_bucket(streams, &streams->bucket[i]);
+        n += gather_bucket(streams, &streams->bucket[i], trusted);
     streams->gathered += n > 0;
     if (n < streams->gather_at / 2)
         streams->gather_at = xs_min(2 * streams->gather_at, XS_STREAM_INDEX_LIMIT);

@@ -5,7 +5,7 @@
  * it has a record of its own, by value, for as long as it captures.
  *
  * Nobody says when a stream goes. So from time to time the records that no block refers to are gathered, to be taken
- * again for other streams, but for those that the caller vouches for: a program that makes a stream for each task needs a few
+ * again for other streams, and those that the caller vouches for only once the indexes run out: a program that makes a stream for each task needs a few
  * hundred of them. The `passed` of a record stays, which is harmless since epochs only grow.
  *
  * Not thread-safe: the device's HEAP lock is held, but for `passed`.
