@@ -124,7 +124,7 @@ enum xseg_result xseg_diagnose(int device, enum xseg_format format, xseg_write w
     if (!dev)
         return xs_fail(XSEG_ERROR_NO_DEVICE, "device %d is not in use", device);
     struct xs_snapshot s;
-    enum xseg_result e = xs_snapshot_take(&s, dev, xs_reading_device_free(dev));
+    enum xseg_result e = xs_snapshot_take(&s, dev, &dev->main, xs_reading_device_free(dev));
     if (e)
         return e;
     struct receiver receiver = {write, ctx};

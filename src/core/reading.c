@@ -32,6 +32,7 @@ struct run {
 struct walk {
     const struct xs_device *dev;
     struct xseg_stats *out;
+    const struct xs_pool *asking; /* whose requests the largest ones are */
     const struct xs_pool *pool;
     const struct xs_segment *segment;
     struct run run;
@@ -68,11 +69,11 @@ static void end_run(struct walk *w)
     end_stretch(w);
     if (!w->segment->extent_at && w->run.bytes == w->segment->bytes)
         w->run.whole = w->run.bytes;
-    if (w->pool->held) {
-        ; /* it serves its own pool alone, where it is */
-    } else if (!w->again) {
+    if (w->pool->held)
+        w->run.whole = 0; /* it serves its own pool alone, where it is */
+    if (!w->again) {
         w->reclaimable += w->run.whole;
-    } else if (xs_pool_is_default(w->pool)) {
+    } else if (w->pool == w->asking) {
         struct xseg_stats *out = w->out;
         size_t elsewhere = w->segment->extent_at ? w->reclaimable - w->run.whole : 0;
         size_t most = xs_min(w->run.bytes, w->run.mapped + elsewhere);
@@ -102,7 +103,7 @@ static void explain_free(struct walk *w, const struct xs_block *block)
 {
     struct xseg_stats *out = w->out;
     size_t bytes = xs_block_bytes(block), whole;
-    if (xs_pool_is_default(w->pool))
+    if (w->pool == w->asking)
         out->largest_free_bytes = xs_max(out->largest_free_bytes, bytes);
     if (w->pool->held) {
         out->frag_pool_bytes += bytes;
@@ -296,10 +297,11 @@ void xs_reading_unlock(struct xs_device *dev)
     xs_lock_release(&dev->caches_lock);
 }
 
-void xs_reading_take_locked(struct xs_device *dev, size_t free_bytes, struct xseg_stats *out)
+void xs_reading_take_locked(struct xs_device *dev, const struct xs_pool *asking, size_t free_bytes,
+                            struct xseg_stats *out)
 {
     struct xseg_stats *now = &dev->stats.now;
-    struct walk w = {.dev = dev, .out = out, .fresh = headroom(dev, free_bytes)};
+    struct walk w = {.dev = dev, .out = out, .asking = asking, .fresh = headroom(dev, free_bytes)};
     xs_assert_held(&dev->lock);
     *out = *now;
     out->device = dev->caps.ordinal;
@@ -321,7 +323,7 @@ void xs_reading_take(struct xs_device *dev, struct xseg_stats *out)
 {
     size_t free_bytes = xs_reading_device_free(dev);
     xs_reading_lock(dev);
-    xs_reading_take_locked(dev, free_bytes, out);
+    xs_reading_take_locked(dev, &dev->main, free_bytes, out);
     xs_reading_unlock(dev);
 }
 

@@ -21,8 +21,10 @@ void xs_reading_begin_totals(struct xs_device *dev);
 /* With the counts of all threads merged and both locks held: the gauges are true. */
 void xs_reading_lock(struct xs_device *dev);
 void xs_reading_unlock(struct xs_device *dev);
-/* The same, under those locks; free_bytes: what the driver has, UINT64_MAX where it does not say. */
-void xs_reading_take_locked(struct xs_device *dev, size_t free_bytes, struct xseg_stats *out);
+/* The same, under those locks. asking: the pool whose largest requests are meant, elsewhere the default one;
+ * free_bytes: what the driver has, UINT64_MAX where it does not say. */
+void xs_reading_take_locked(struct xs_device *dev, const struct xs_pool *asking, size_t free_bytes,
+                            struct xseg_stats *out);
 
 /* What the driver has free; UINT64_MAX where it does not say, or the device has no context yet. */
 size_t xs_reading_device_free(struct xs_device *dev);

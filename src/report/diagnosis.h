@@ -75,13 +75,13 @@ struct xs_diagnosis {
         *earlier; /* a refusal before the last event, whose state is gone; NULL: none */
     uint64_t live, waiting, cached, reserved; /* bytes; cached: without what is waiting */
     uint64_t capacity;                        /* most that could be live; UINT64_MAX: not known */
-    uint64_t largest;                         /* request that would have been served */
-    uint64_t recoverable;                     /* free bytes that lie between live blocks */
-    uint64_t recoverable_by_granules;         /* of those, what extents of one granule would free */
-    uint64_t usable_by_granules;              /* the largest request with such extents */
-    uint64_t held_free; /* free in private pools that are held, but the request's */
-    size_t held_pools;  /* those that hold it */
-    size_t n_sizes;     /* different sizes of live and free blocks */
+    uint64_t largest; /* request that would have been served, in the pool of the one that was not */
+    uint64_t recoverable;             /* free bytes that lie between live blocks */
+    uint64_t recoverable_by_granules; /* of those, what extents of one granule would free */
+    uint64_t usable_by_granules;      /* the largest request with such extents */
+    uint64_t held_free;               /* free in private pools that are held, but the request's */
+    size_t held_pools;                /* those that hold it */
+    size_t n_sizes;                   /* different sizes of live and free blocks */
     struct xs_lifetimes lifetimes;
     struct xs_pin pins[XS_PINS_MAX]; /* those that hold most free bytes */
     size_t n_pins, all_pins;

@@ -203,6 +203,8 @@ static void print_request(struct xs_out *out, const struct xs_diagnosis *d)
         xs_out_printf(out, " (a block of %s)", fmt(r->bytes).text);
     if (r->tag && r->tag[0])
         xs_out_printf(out, " for %s", r->tag);
+    if (r->pool)
+        xs_out_printf(out, ", in private pool %llu", (unsigned long long)r->pool);
     xs_out_text(out, "\n");
     if (r->by)
         xs_out_printf(out, "  by           %s\n", r->by);
@@ -299,6 +301,7 @@ static void json_refusal(struct xs_json *j, const struct xs_diagnosis *d)
     xs_json_count(j, "requested", r->requested);
     xs_json_count(j, "rounded", r->bytes);
     xs_json_text(j, "tag", r->tag);
+    xs_json_count(j, "pool", r->pool);
     xs_json_text(j, "by", r->by);
     xs_json_text(j, "driver_call", r->call);
     xs_json_text(j, "driver_arguments", r->call ? r->arguments : NULL);

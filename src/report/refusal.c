@@ -77,9 +77,10 @@ static void set_error_text(struct report *r)
         snprintf(call, sizeof(call), "; %s(%s) returned %s", d->refusal.call, r->error.arguments,
                  r->code_name);
     xs_fail(XSEG_ERROR_OUT_OF_MEMORY,
-            "out of memory on device %d: %s wanted; %s live, %s reserved, %s cached, largest "
+            "out of memory on device %d: %s wanted%s; %s live, %s reserved, %s cached, largest "
             "request that fits %s, limit %s%s. %s",
-            r->snapshot.device, xs_fmt_bytes(want, d->refusal.bytes), xs_fmt_bytes(live, d->live),
+            r->snapshot.device, xs_fmt_bytes(want, d->refusal.bytes),
+            d->refusal.pool ? " in a private pool" : "", xs_fmt_bytes(live, d->live),
             xs_fmt_bytes(held, d->reserved), xs_fmt_bytes(cached, d->cached),
             xs_fmt_bytes(largest, d->largest),
             most == UINT64_MAX ? "none" : xs_fmt_bytes(limit, most), call,
@@ -103,7 +104,7 @@ static void *look(const struct xs_refused *refused)
     if (!xs_array_reserve(&memory, sizeof(struct report)))
         return NULL;
     struct report *r = memory.base;
-    if (xs_snapshot_take(&r->snapshot, dev, refused->free_bytes)) {
+    if (xs_snapshot_take(&r->snapshot, dev, refused->request->pool, refused->free_bytes)) {
         xs_array_drop(&memory);
         return NULL;
     }

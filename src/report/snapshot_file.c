@@ -66,7 +66,7 @@ enum xseg_result xs_snapshot_save(const char *pattern)
     enum xseg_result e = XSEG_OK;
     for (int i = 0; i < XS_DEVICE_LIMIT && !e; i++) {
         struct xs_device *dev = xs_runtime_open_device(i);
-        if (dev && !(e = xs_snapshot_take(&s[n], dev, xs_reading_device_free(dev))))
+        if (dev && !(e = xs_snapshot_take(&s[n], dev, &dev->main, xs_reading_device_free(dev))))
             n++;
     }
     if (!e)

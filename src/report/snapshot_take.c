@@ -214,7 +214,7 @@ static void copy_settings(struct take *t)
     snprintf(t->s->settings, sizeof(t->s->settings), "%s", text);
 }
 
-static bool copy_all(struct take *t, size_t free_bytes)
+static bool copy_all(struct take *t, const struct xs_pool *asking, size_t free_bytes)
 {
     struct xs_device *dev = t->dev;
     do {
@@ -227,7 +227,7 @@ static bool copy_all(struct take *t, size_t free_bytes)
         copy_state(t);
         xs_account_go(dev, xs_caches_own(dev));
         if (!t->full) {
-            xs_reading_take_locked(dev, free_bytes, &t->s->stats);
+            xs_reading_take_locked(dev, asking, free_bytes, &t->s->stats);
             xs_history_begin_reading(&dev->history);
             copy_settings(t);
         }
@@ -363,14 +363,15 @@ static void give_names(struct take *t)
     xs_array_drop(&stacks);
 }
 
-enum xseg_result xs_snapshot_take(struct xs_snapshot *s, struct xs_device *dev, size_t free_bytes)
+enum xseg_result xs_snapshot_take(struct xs_snapshot *s, struct xs_device *dev,
+                                  const struct xs_pool *asking, size_t free_bytes)
 {
     struct take t = {.s = s, .dev = dev};
     struct timespec wall;
     memset(s, 0, sizeof(*s));
     s->device = dev->caps.ordinal;
     s->is_ours = true;
-    bool ok = copy_all(&t, free_bytes);
+    bool ok = copy_all(&t, asking, free_bytes);
     if (ok) {
         clock_gettime(CLOCK_REALTIME, &wall);
         s->time_us = (uint64_t)wall.tv_sec * 1000000 + (uint64_t)wall.tv_nsec / 1000 -

@@ -186,6 +186,37 @@ static void held_pools(void)
     xt_free(p);
 }
 
+/* What is free beside a live block serves the pool that it lies in, and no other. */
+static void largest_in_the_pool(void)
+{
+    xseg_pool pool;
+    void *pin, *p, *q;
+    set_limit(64 * XS_MIB);
+    xt_free(xt_alloc(64 * XS_MIB));
+    pin = xt_alloc(512); /* in one extent with all the rest */
+    XT_OK(xseg_pool_create(0, 0, &pool));
+    XT_OK(xseg_on_out_of_memory(listen, &told));
+    XT_CHECK(xseg_pool_malloc(&p, 4 * XS_MIB, pool, NULL) == XSEG_ERROR_OUT_OF_MEMORY);
+    text_says("4.00 MiB wanted in a private pool;");
+    text_says("largest request that fits 0 B");
+    text_says("this is fragmentation");
+    report_says("\"verdict\": \"fragmentation\"");
+    report_says(", in private pool ");
+    xt_free(must_fit(48 * XS_MIB)); /* by the default pool */
+    xt_free(pin);
+    XT_OK(xseg_pool_malloc(&p, 48 * XS_MIB, pool, NULL));
+    XT_OK(xseg_pool_malloc(&q, 16 * XS_MIB, pool, NULL));
+    xt_free(p);
+    XT_CHECK(xseg_pool_malloc(&p, 52 * XS_MIB, pool, NULL) == XSEG_ERROR_OUT_OF_MEMORY);
+    text_says("largest request that fits 48.00 MiB");
+    refuse(4 * XS_MIB);
+    text_says("4.00 MiB wanted;");
+    text_says("largest request that fits 0 B");
+    report_does_not_say("in private pool");
+    xt_free(q);
+    XT_OK(xseg_pool_destroy(pool));
+}
+
 /* A stream that captures can be neither asked nor waited for. */
 static void waiting(void)
 {
@@ -354,6 +385,8 @@ int main(void)
                "ALLOC_CONF=extent_min:64M,extent_max:64M"),
         REPORT("R29: no advice for what is on, or would not help", r29_classic, CLASSIC),
         REPORT("memory that private pools hold", held_pools),
+        REPORT("the largest request of a private pool", largest_in_the_pool,
+               "ALLOC_CONF=extent_min:64M"),
         REPORT("memory that the GPU has not passed", waiting),
         REPORT("R31: a driver that refuses what is there", r31, "XSEG_SIM_CAPACITY=8G"),
         REPORT("R32: a driver that does not say what is free", r32, "XSEG_SIM_CAPACITY=8G"),
