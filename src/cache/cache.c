@@ -129,15 +129,27 @@ void xs_cache_take_half(struct xs_cache *c, uint64_t key, struct xs_cached_list 
     xs_biased_lock_leave(&c->lock);
 }
 
+/* Blocks of so many bytes that the bins may still get. */
+static size_t room_for(const struct xs_cache *c, size_t bytes)
+{
+    if (c->bytes_limit == SIZE_MAX)
+        return SIZE_MAX;
+    return (c->bytes_limit - xs_min(c->bytes_limit, xs_cache_bytes(c))) / bytes;
+}
+
 /* The blocks' own lines are not touched: another thread wrote them last, and each will be fetched when it is
  * handed out. */
-void xs_cache_fill(struct xs_cache *c, uint64_t key, struct xs_cached_list *blocks)
+void xs_cache_fill(struct xs_cache *c, uint64_t key, struct xs_cached_list *blocks,
+                   struct xs_cached_list *out)
 {
     xs_biased_lock_enter(&c->lock);
     struct xs_cache_bin *bin = xs_cache_bin_of(c, key);
+    size_t most = room_for(c, xs_cache_key_bytes(key));
     xs_cache_list_bin(c, bin);
     bin->head = blocks->head;
     bin->count = (uint16_t)blocks->count;
+    if (bin->count > most)
+        move_blocks(bin, bin->count - (uint32_t)most, out);
     xs_biased_lock_leave(&c->lock);
     *blocks = (struct xs_cached_list){0};
 }

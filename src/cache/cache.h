@@ -131,8 +131,9 @@ static inline void xs_cache_expect(struct xs_cache *c, uint64_t key)
 }
 /* Takes half a bin's blocks if it is full. The owner. */
 void xs_cache_take_half(struct xs_cache *c, uint64_t key, struct xs_cached_list *out);
-/* Puts blocks of one key into its bin, which exists and is empty. The owner. */
-void xs_cache_fill(struct xs_cache *c, uint64_t key, struct xs_cached_list *blocks);
+/* Puts blocks of one key into its bin, which exists and is empty; what is above bytes_limit goes to `out`. The owner. */
+void xs_cache_fill(struct xs_cache *c, uint64_t key, struct xs_cached_list *blocks,
+                   struct xs_cached_list *out);
 /* Takes all blocks above keep_limit. The owner. */
 void xs_cache_take_large(struct xs_cache *c, struct xs_cached_list *out);
 /* Takes all blocks, and the counters. Any thread but the owner, or the owner with `own`. */

@@ -30,18 +30,41 @@ static struct xs_depot_bin *bin_of(struct xs_depot_shard *shard, uint64_t key)
     return &shard->bin[hash(key) / XS_DEPOT_SHARDS % XS_DEPOT_BINS];
 }
 
-bool xs_depot_give(struct xs_depot *depot, uint64_t key, struct xs_cached_list *batch)
+static size_t bytes_of(uint64_t key, const struct xs_cached_list *batch)
+{
+    return batch->count * xs_cache_key_bytes(key);
+}
+
+static bool book(struct xs_depot *depot, size_t bytes, size_t most)
+{
+    size_t before = atomic_load_explicit(&depot->bytes, memory_order_relaxed);
+    do {
+        if (bytes > most || before > most - bytes)
+            return false;
+    } while (!atomic_compare_exchange_weak_explicit(&depot->bytes, &before, before + bytes,
+                                                    memory_order_relaxed, memory_order_relaxed));
+    return true;
+}
+
+static void take_last(struct xs_depot *depot, struct xs_depot_bin *bin,
+                      struct xs_cached_list *batch)
+{
+    *batch = bin->batch[--bin->batches];
+    atomic_fetch_sub_explicit(&depot->bytes, bytes_of(bin->key, batch), memory_order_relaxed);
+}
+
+bool xs_depot_give(struct xs_depot *depot, uint64_t key, struct xs_cached_list *batch, size_t most)
 {
     struct xs_depot_shard *shard = shard_of(depot, key);
     struct xs_depot_bin *bin = bin_of(shard, key);
     xs_lock_acquire(&shard->lock);
     if (!bin->batches)
         bin->key = key;
-    bool fits = bin->key == key && bin->batches < XS_DEPOT_BATCHES;
+    bool fits = bin->key == key && bin->batches < XS_DEPOT_BATCHES &&
+                book(depot, bytes_of(key, batch), most);
     if (fits) {
         bin->batch[bin->batches++] = *batch;
         *batch = (struct xs_cached_list){0};
-        atomic_fetch_add_explicit(&depot->batches, 1, memory_order_relaxed);
     }
     xs_lock_release(&shard->lock);
     return fits;
@@ -55,10 +78,8 @@ bool xs_depot_take(struct xs_depot *depot, uint64_t key, struct xs_cached_list *
     struct xs_depot_bin *bin = bin_of(shard, key);
     xs_lock_acquire(&shard->lock);
     bool found = bin->batches && bin->key == key;
-    if (found) {
-        *batch = bin->batch[--bin->batches];
-        atomic_fetch_sub_explicit(&depot->batches, 1, memory_order_relaxed);
-    }
+    if (found)
+        take_last(depot, bin, batch);
     xs_lock_release(&shard->lock);
     return found;
 }
@@ -83,8 +104,9 @@ void xs_depot_take_all(struct xs_depot *depot, struct xs_cached_list *out)
         xs_lock_acquire(&shard->lock);
         for (unsigned k = 0; k < XS_DEPOT_BINS; k++) {
             while (shard->bin[k].batches) {
-                append_all(out, &shard->bin[k].batch[--shard->bin[k].batches]);
-                atomic_fetch_sub_explicit(&depot->batches, 1, memory_order_relaxed);
+                struct xs_cached_list batch;
+                take_last(depot, &shard->bin[k], &batch);
+                append_all(out, &batch);
             }
         }
         xs_lock_release(&shard->lock);

@@ -26,18 +26,19 @@ struct xs_depot_shard {
 };
 
 struct xs_depot {
-    _Atomic uint32_t batches; /* in all shards: whether a look is worth a lock */
+    _Atomic size_t bytes; /* in all shards: whether a look is worth a lock */
     struct xs_depot_shard shard[XS_DEPOT_SHARDS];
 };
 
 void xs_depot_init(struct xs_depot *depot);
 void xs_depot_destroy(struct xs_depot *depot);
-/* Takes the batch, whose blocks have one key; false: there is no room, the batch stays the caller's. */
-bool xs_depot_give(struct xs_depot *depot, uint64_t key, struct xs_cached_list *batch);
+/* Takes the batch, whose blocks have one key, where no more than `most` bytes are in the depot then; false: there is no
+ * room, the batch stays the caller's. */
+bool xs_depot_give(struct xs_depot *depot, uint64_t key, struct xs_cached_list *batch, size_t most);
 /* Whether a look is worth it. */
 static inline bool xs_depot_is_empty(const struct xs_depot *depot)
 {
-    return !atomic_load_explicit(&depot->batches, memory_order_relaxed);
+    return !atomic_load_explicit(&depot->bytes, memory_order_relaxed);
 }
 /* A batch of the key; false: there is none. */
 bool xs_depot_take(struct xs_depot *depot, uint64_t key, struct xs_cached_list *batch);

@@ -106,8 +106,8 @@ static struct xs_block *from_caches(const struct xs_request *request, bool tried
         xs_cache_expect(c, key);
         if (xs_depot_is_empty(request->dev->depot) || !xs_caches_restock(request->dev, c, key))
             return NULL;
-        request->dev->stats.now.rung_depot++;
         block = xs_cache_pop(c, key, request->requested, true);
+        request->dev->stats.now.rung_depot += block != NULL;
     }
     xs_account_look(request->dev, c);
     return block;

@@ -175,7 +175,7 @@ void xs_caches_make_room(struct xs_device *dev, struct xs_cache *c, uint64_t key
     else
         xs_cache_take_half(c, key, &blocks);
     if (!made && blocks.head)
-        xs_depot_give(dev->depot, key, &blocks);
+        xs_depot_give(dev->depot, key, &blocks, c->bytes_limit);
     xs_caches_return(dev, &blocks);
 }
 
@@ -184,10 +184,10 @@ bool xs_caches_restock(struct xs_device *dev, struct xs_cache *c, uint64_t key)
     struct xs_cached_list batch;
     if (!xs_depot_take(dev->depot, key, &batch))
         return false;
-    struct xs_cached_list evicted = {0};
-    xs_cache_make_bin(c, key, &evicted);
-    xs_cache_fill(c, key, &batch);
-    xs_caches_return_locked(dev, &evicted);
+    struct xs_cached_list out = {0};
+    xs_cache_make_bin(c, key, &out);
+    xs_cache_fill(c, key, &batch, &out);
+    xs_caches_return_locked(dev, &out);
     return true;
 }
 

@@ -331,17 +331,17 @@ static bool check_cache(struct census *c, const struct xs_cache *cache, size_t *
 
 static bool check_depot(struct census *c, const struct xs_depot *depot, size_t *blocks)
 {
-    size_t batches = 0;
+    size_t bytes = 0;
     for (unsigned i = 0; i < XS_DEPOT_SHARDS * XS_DEPOT_BINS; i++) {
         const struct xs_depot_bin *bin = &depot->shard[i / XS_DEPOT_BINS].bin[i % XS_DEPOT_BINS];
         for (uint32_t k = 0; k < bin->batches; k++) {
             if (!check_chain(c, bin->batch[k].head, bin->key, bin->batch[k].count))
                 return false;
             *blocks += bin->batch[k].count;
+            bytes += bin->batch[k].count * xs_cache_key_bytes(bin->key);
         }
-        batches += bin->batches;
     }
-    return same(c, "D12: batches in the depot", atomic_load(&depot->batches), batches);
+    return same(c, "D12: bytes in the depot", atomic_load(&depot->bytes), bytes);
 }
 
 static bool check_caches(struct census *c)

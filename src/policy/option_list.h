@@ -96,8 +96,8 @@
       "Most blocks of one size and stream in a thread's cache; more go to other threads.")         \
     X(cache_bytes, "cache_bytes",                                                                  \
       SIZE, "unlimited", "[0, )", "unlimited", KEEP, LIVE,                                         \
-      "Most bytes in a thread's cache of one device; they never cost reserved memory, since "      \
-      "caches are emptied before it grows.")                                                       \
+      "Most bytes in a thread's cache of one device, and in what threads have left for each "      \
+      "other; they never cost reserved memory, since caches are emptied before it grows.")                                                       \
     X(cache_keep, "cache_keep",                                                                    \
       SIZE, "0", "[0, )", "unlimited", KEEP, LIVE,                                                 \
       "Cached blocks up to this size stay when a thread gives its others back to find a better "   \

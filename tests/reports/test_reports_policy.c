@@ -1,4 +1,6 @@
 /* Reports R22 to R28 and R94: what a policy string does to memory. */
+#include <pthread.h>
+
 #include "base/log.h"
 #include "report_fixture.h"
 
@@ -221,6 +223,40 @@ static void r94(void)
     xt_free(p);
 }
 
+/* ---- cache_bytes ------------------------------------------------------------------------------ */
+
+#define SIZES  8
+#define BLOCKS 256
+
+static void *passed_on[SIZES * BLOCKS];
+
+static void *free_all(void *unused)
+{
+    (void)unused;
+    for (unsigned i = 0; i < SIZES * BLOCKS; i++)
+        xt_free(passed_on[i]);
+    return NULL;
+}
+
+/* A thread that only frees leaves no more of it for others than it may keep. */
+static void cache_bytes_bound_what_is_passed_on(void)
+{
+    pthread_t thread;
+    for (unsigned i = 0; i < SIZES * BLOCKS; i++)
+        passed_on[i] = xt_alloc((16 + i / BLOCKS) * XS_KIB);
+    XT_EQUAL(pthread_create(&thread, NULL, free_all, NULL), 0);
+    XT_EQUAL(pthread_join(thread, NULL), 0);
+    XT_CHECK(xt_stats(0).frag_cache_bytes > XS_MIB / 2);
+    XT_CHECK(xt_stats(0).frag_cache_bytes <= XS_MIB);
+    xt_check();
+    for (unsigned i = 0; i < 64; i++)
+        passed_on[i] = xt_alloc(16 * XS_KIB);
+    XT_CHECK(xt_stats(0).rung_depot > 0);
+    for (unsigned i = 0; i < 64; i++)
+        xt_free(passed_on[i]);
+    xt_check();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,6 +281,8 @@ int main(void)
         REPORT("R94: the same with coarse rounding", r94, "ALLOC_CONF=roundup_power2_divisions:2"),
         REPORT("R94: the same with rounding by slots", r94,
                "ALLOC_CONF=roundup_power2_divisions:[64:8,128:2,>:4],expandable_segments:False"),
+        REPORT("cache_bytes bounds what threads leave for each other",
+               cache_bytes_bound_what_is_passed_on, "ALLOC_CONF=cache_bytes:1M"),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -197,12 +197,32 @@ static void filled_bin_gives_all_it_got(void **state)
     assert_null(none.head); /* the bin is not full any more */
     while (xs_cache_pop(cache, key, 1, false))
         ;
-    xs_cache_fill(cache, key, &batch);
+    xs_cache_fill(cache, key, &batch, &none);
+    assert_null(none.head);
     assert_null(batch.head);
     assert_int_equal(xs_cache_bytes(cache), 4 * SMALL);
     for (unsigned i = 0; i < 4; i++)
         assert_non_null(xs_cache_pop(cache, key, 1, false));
     assert_null(xs_cache_pop(cache, key, 1, false));
+}
+
+/* What a batch has too much of does not come in. */
+static void filled_bin_keeps_to_the_bytes(void **state)
+{
+    (void)state;
+    const uint64_t large = bin_for(24 * XS_MIB), key = bin_for(LARGE);
+    struct xs_cached_list batch = {0}, over = {0};
+    for (unsigned i = 0; i < 8; i++)
+        assert_true(xs_cache_push(cache, live(i, key)));
+    xs_cache_take_half(cache, key, &batch);
+    while (xs_cache_pop(cache, key, 1, false))
+        ;
+    policy.cache_bytes = 24 * XS_MIB + 3 * LARGE;
+    xs_cache_refresh(cache, &policy, true);
+    assert_true(xs_cache_push(cache, live(9, large)));
+    xs_cache_fill(cache, key, &batch, &over);
+    assert_int_equal(over.count, 1);
+    assert_int_equal(xs_cache_bytes(cache), policy.cache_bytes);
 }
 
 static void small_blocks_stay_when_large_ones_go(void **state)
@@ -369,6 +389,7 @@ int main(void)
         cache_test(bytes_are_bounded),
         cache_test(less_used_rival_makes_room),
         cache_test(filled_bin_gives_all_it_got),
+        cache_test(filled_bin_keeps_to_the_bytes),
         cache_test(small_blocks_stay_when_large_ones_go),
         cache_test(take_all_leaves_nothing_but_works_on),
         cache_test(every_byte_is_counted),

@@ -52,7 +52,7 @@ static void batch_comes_back_whole(void **state)
     struct xs_cached_list batch = batch_of(0, 5), out;
     const uint64_t key = xs_cache_key(512, 1);
     assert_false(xs_depot_take(&depot, key, &out));
-    assert_true(xs_depot_give(&depot, key, &batch));
+    assert_true(xs_depot_give(&depot, key, &batch, SIZE_MAX));
     assert_null(batch.head);
     assert_false(xs_depot_take(&depot, xs_cache_key(512, 2), &out));
     assert_true(xs_depot_take(&depot, key, &out));
@@ -67,16 +67,16 @@ static void full_bin_refuses_and_leaves_the_batch(void **state)
     const uint64_t key = xs_cache_key(512, 1);
     for (unsigned i = 0; i < XS_DEPOT_BATCHES; i++) {
         struct xs_cached_list batch = batch_of(2 * i, 2);
-        assert_true(xs_depot_give(&depot, key, &batch));
+        assert_true(xs_depot_give(&depot, key, &batch, SIZE_MAX));
     }
     struct xs_cached_list batch = batch_of(100, 3), out = {0};
-    assert_false(xs_depot_give(&depot, key, &batch));
+    assert_false(xs_depot_give(&depot, key, &batch, SIZE_MAX));
     assert_int_equal(batch.count, 3);
     assert_int_equal(length(&batch), 3);
     xs_depot_take_all(&depot, &out);
     assert_int_equal(out.count, 2 * XS_DEPOT_BATCHES);
     assert_int_equal(length(&out), 2 * XS_DEPOT_BATCHES);
-    assert_true(xs_depot_give(&depot, key, &batch));
+    assert_true(xs_depot_give(&depot, key, &batch, SIZE_MAX));
 }
 
 /* Keys that share a bin do not mix. */
@@ -87,7 +87,7 @@ static void bin_holds_one_key(void **state)
     for (uint64_t size = 512; size <= 512 * 2000; size += 512, first++) {
         struct xs_cached_list batch = batch_of(first, 1);
         blocks[first].key = xs_cache_key(size, 1);
-        given += xs_depot_give(&depot, blocks[first].key, &batch);
+        given += xs_depot_give(&depot, blocks[first].key, &batch, SIZE_MAX);
     }
     assert_true(given > XS_DEPOT_SHARDS * XS_DEPOT_BINS / 2);
     unsigned taken = 0;
@@ -99,7 +99,22 @@ static void bin_holds_one_key(void **state)
         taken++;
     }
     assert_int_equal(taken, given);
-    assert_int_equal(depot.batches, 0);
+    assert_int_equal(depot.bytes, 0);
+}
+
+/* Of all keys together. */
+static void bytes_are_bounded(void **state)
+{
+    (void)state;
+    const uint64_t a = xs_cache_key(512, 1), b = xs_cache_key(1024, 1);
+    struct xs_cached_list batch = batch_of(0, 4), out;
+    assert_false(xs_depot_give(&depot, a, &batch, 2047));
+    assert_true(xs_depot_give(&depot, a, &batch, 2048));
+    batch = batch_of(4, 2);
+    assert_false(xs_depot_give(&depot, b, &batch, 4095));
+    assert_int_equal(batch.count, 2);
+    assert_true(xs_depot_take(&depot, a, &out));
+    assert_true(xs_depot_give(&depot, b, &batch, 4095));
 }
 
 static void empty_depot_has_nothing(void **state)
@@ -145,7 +160,7 @@ static void give(void)
 {
     for (unsigned i = 0; i < BLOCKS; i += 4) {
         struct xs_cached_list batch = batch_of(i, 4);
-        while (!xs_depot_give(&depot, xs_cache_key(512, 1 + i / 4 % 4), &batch))
+        while (!xs_depot_give(&depot, xs_cache_key(512, 1 + i / 4 % 4), &batch, SIZE_MAX))
             sched_yield();
     }
     atomic_store(&all_given, true);
@@ -173,6 +188,7 @@ int main(void)
         depot_test(batch_comes_back_whole),
         depot_test(full_bin_refuses_and_leaves_the_batch),
         depot_test(bin_holds_one_key),
+        depot_test(bytes_are_bounded),
         depot_test(empty_depot_has_nothing),
         depot_test(no_block_is_lost_or_doubled_between_threads),
     };

@@ -272,8 +272,8 @@ static void d12_cached_blocks_are_in_one_cache_under_their_key(void **state)
     expect_broken("D12", bin->listed = true);
     bin->head = NULL, bin->count = 0; /* in no cache */
     expect_broken("D12", (bin->head = cached, bin->count = 1));
-    atomic_fetch_add(&dev->depot->batches, 1);
-    expect_broken("D12", atomic_fetch_sub(&dev->depot->batches, 1));
+    atomic_fetch_add(&dev->depot->bytes, 1);
+    expect_broken("D12", atomic_fetch_sub(&dev->depot->bytes, 1));
 }
 
 static void d13_pools_are_in_order_and_their_users_counted(void **state)
