@@ -43,7 +43,7 @@ static void add_line(struct xs_table *t, const struct xs_process *p, const struc
     xs_table_cell(t, "%s", line);
 }
 
-size_t xs_process_table_print(const struct xs_process *processes, size_t n, enum xs_color color)
+void xs_process_table_print(const struct xs_process *processes, size_t n, enum xs_color color)
 {
     static const char *const titles[] = {"pid",       "command", "device",        "reserved",
                                          "allocated", "cached",  "frag",          "hits",
@@ -59,7 +59,9 @@ size_t xs_process_table_print(const struct xs_process *processes, size_t n, enum
                 add_line(&table, &processes[i], &d);
                 lines++;
             }
-    xs_table_print(&table, stdout, color);
+    if (lines)
+        xs_table_print(&table, stdout, color);
+    else
+        puts("No process of yours uses a device with xseg.");
     xs_table_clear(&table);
-    return lines;
 }

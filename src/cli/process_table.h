@@ -5,7 +5,7 @@
 #include "cli/processes.h"
 #include "cli/terminal.h"
 
-/* Returns how many lines there were. */
-size_t xs_process_table_print(const struct xs_process *processes, size_t n, enum xs_color color);
+/* Where there is none, that is said. */
+void xs_process_table_print(const struct xs_process *processes, size_t n, enum xs_color color);
 
 #endif
