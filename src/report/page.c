@@ -49,22 +49,37 @@ int xs_page_pid(const char *name)
     return pid_behind(prefix, length, name);
 }
 
-/* The 22nd field of /proc/PID/stat; the second is a name in brackets that may hold anything. */
-uint64_t xs_page_process_start(int pid)
+/* Field `n` of /proc/PID/stat, from 3 on; the second is a name in brackets that may hold anything. */
+static uint64_t stat_field(const char *text, unsigned n)
+{
+    const char *at = strrchr(text, ')');
+    for (unsigned field = 2; at && field < n; field++)
+        at = strchr(at + 1, ' ');
+    return at ? strtoull(at + 1, NULL, 10) : 0;
+}
+
+/* Who may not trace the process reads 0 for the stack, and 1 for the ends of the code. */
+struct xs_page_process xs_page_process(int pid)
 {
     char path[40], text[1024];
+    struct xs_page_process p = {0, 0};
     snprintf(path, sizeof(path), "/proc/%d/stat", pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
     if (fd >= 0)
         close(fd);
     if (n <= 0)
-        return 0;
+        return p;
     text[n] = '\0';
-    const char *at = strrchr(text, ')');
-    for (unsigned field = 2; at && field < 22; field++)
-        at = strchr(at + 1, ' ');
-    return at ? strtoull(at + 1, NULL, 10) : 0;
+    uint64_t stack = stat_field(text, 28);
+    p.started = stat_field(text, 22);
+    p.image = stack ? stack + stat_field(text, 26) + stat_field(text, 27) : 0;
+    return p;
+}
+
+static bool is_same(const struct xs_page_process *a, const struct xs_page_process *b)
+{
+    return a->started == b->started && (a->image == b->image || !a->image || !b->image);
 }
 
 /* ---- the writer ------------------------------------------------------------------------------- */
@@ -84,8 +99,8 @@ static int create(void)
 
 struct xs_page *xs_page_make(void)
 {
-    uint64_t started = xs_page_process_start(getpid());
-    int fd = started ? create() : -1;
+    const struct xs_page_process own = xs_page_process(getpid());
+    int fd = own.started ? create() : -1;
     if (fd < 0)
         return NULL;
     struct xs_page *page = MAP_FAILED;
@@ -96,7 +111,7 @@ struct xs_page *xs_page_make(void)
         return NULL;
     page->head.bytes = sizeof(*page);
     page->head.pid = getpid();
-    page->head.started = started;
+    page->head.process = own;
     atomic_thread_fence(memory_order_release);
     page->head.magic = XS_PAGE_MAGIC;
     return page;
@@ -134,8 +149,8 @@ static bool is_trusted(int fd)
            !(st.st_mode & 077) && st.st_size >= (off_t)sizeof(struct xs_page_head);
 }
 
-/* When the process began that wrote the page; 0: that is not to be seen. */
-static uint64_t read_started(const char *name, int pid)
+/* The process that wrote the page; started 0: that is not to be seen. */
+static struct xs_page_process read_process(const char *name, int pid)
 {
     struct xs_page_head head;
     int fd = open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -144,15 +159,15 @@ static uint64_t read_started(const char *name, int pid)
                     head.magic == XS_PAGE_MAGIC && head.pid == pid;
     if (fd >= 0)
         close(fd);
-    return is_whole ? head.started : 0;
+    return is_whole ? head.process : (struct xs_page_process){0, 0};
 }
 
 static void remove_dead(const char *prefix, int pid)
 {
     char name[XS_PAGE_NAME_BYTES];
     write_name(name, prefix, pid);
-    uint64_t started = read_started(name, pid);
-    if (started && started != xs_page_process_start(pid))
+    const struct xs_page_process made = read_process(name, pid), now = xs_page_process(pid);
+    if (made.started && !is_same(&made, &now))
         unlink(name);
 }
 
@@ -184,10 +199,13 @@ void xs_page_sweep(void)
 
 static bool is_of(const struct xs_page *page, int pid, const char **why)
 {
+    const struct xs_page_process *made = &page->head.process, now = xs_page_process(pid);
     if (page->head.magic != XS_PAGE_MAGIC || page->head.bytes != sizeof(*page))
         *why = "its page is of another version of xseg";
-    else if (page->head.pid != pid || page->head.started != xs_page_process_start(pid))
+    else if (page->head.pid != pid || made->started != now.started)
         *why = "the process has ended";
+    else if (!is_same(made, &now))
+        *why = "the process is another program now";
     else
         return true;
     return false;

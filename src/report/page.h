@@ -3,9 +3,9 @@
  *
  * /dev/shm/xseg-UID-NAMESPACE-PID, mode 0600: a process's number means something in its namespace alone, and containers
  * may share /dev/shm. It is written by its process alone, now and then, on a path that is slow anyway. Readers
- * (`xseg stat`, `xseg top`, `xseg metrics`) believe it only where it belongs to them, the process still runs, and it
- * began when the page says: so a page that a crash has left behind, and a number that has come to be another
- * process's, are told. A device's part is guarded by a counter that is odd while it is written.
+ * (`xseg stat`, `xseg top`, `xseg metrics`) believe it only where it belongs to them, and the process still runs
+ * that made it: so a page that a crash has left behind, a number that has come to be another process's, and a process
+ * that has become another program (exec), are told. A device's part is guarded by a counter that is odd while it is written.
  */
 #ifndef XS_REPORT_PAGE_H
 #define XS_REPORT_PAGE_H
@@ -14,7 +14,7 @@
 
 #include "base/thread.h"
 
-#define XS_PAGE_MAGIC      0x31656761703a7378u /* "xs:page1" */
+#define XS_PAGE_MAGIC      0x32656761703a7378u /* "xs:page2" */
 #define XS_PAGE_SAMPLES    120
 #define XS_PAGE_EVERY_MS   250
 #define XS_PAGE_NAME_BYTES 64
@@ -34,11 +34,18 @@ struct xs_page_device {
     struct xs_page_sample sample[XS_PAGE_SAMPLES];
 };
 
+/* Which process a number stands for, as the kernel has it. */
+struct xs_page_process {
+    uint64_t started; /* in ticks since the machine did; 0: there is no such process */
+    uint64_t
+        image; /* where its code and its stack lie, other than after an exec; 0: not to be seen */
+};
+
 struct xs_page_head {
     uint64_t magic;
     uint32_t bytes; /* of the page: another one is another version's */
     int32_t pid;
-    uint64_t started; /* the process, as the kernel counts; see xs_page_process_start() */
+    struct xs_page_process process;
 };
 
 struct xs_page {
@@ -55,15 +62,14 @@ void xs_page_name(char out[XS_PAGE_NAME_BYTES], int pid);
 /* The number of the process whose page has that name in its folder; 0: it is no page, or none of the calling user's and
  * namespace's. */
 int xs_page_pid(const char *name);
-/* When a process began, in ticks since the machine did; 0: there is no such process. */
-uint64_t xs_page_process_start(int pid);
+struct xs_page_process xs_page_process(int pid);
 
 /* Makes the calling process's page; NULL: it cannot be had. What a dead process of that number left is replaced. */
 struct xs_page *xs_page_make(void);
 /* Takes it away again. */
 void xs_page_remove(struct xs_page *page);
 
-/* Removes the page of a process that has ended, or whose number has come to be another's; leaves any other file. */
+/* Removes the page of a process that has ended, or become another; leaves any other file. */
 void xs_page_remove_dead(int pid);
 /* The same for all pages that there are: what crashes have left. A few system calls for each that lives. */
 void xs_page_sweep(void);

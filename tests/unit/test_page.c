@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -116,7 +117,7 @@ static void another_version_is_told(void **state)
 static void a_number_that_is_another_process_now_is_told(void **state)
 {
     (void)state;
-    page->head.started++;
+    page->head.process.started++;
     must_not_map(getpid(), "has ended");
 }
 
@@ -140,6 +141,44 @@ static pid_t leave_a_page(char name[XS_PAGE_NAME_BYTES])
     assert_int_equal(status, 0);
     xs_page_name(name, child);
     return child;
+}
+
+/* A process that makes a page and becomes another program, which lives on. */
+static pid_t exec_with_a_page(void)
+{
+    int ends[2];
+    char none;
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    pid_t child = fork();
+    if (!child) {
+        if (xs_page_make())
+            execlp("sleep", "sleep", "300", (char *)NULL);
+        _exit(1);
+    }
+    close(ends[1]);
+    assert_int_equal(read(ends[0], &none, 1), 0); /* closed by the exec */
+    close(ends[0]);
+    return child;
+}
+
+static void a_process_that_is_another_program_is_told(void **state)
+{
+    (void)state;
+    int status;
+    char name[XS_PAGE_NAME_BYTES];
+    const pid_t child = exec_with_a_page();
+    const struct xs_page *mapped = xs_page_map(child, &why);
+    if (!mapped && !strstr(why, "another program"))
+        assert_non_null(strstr(why, "no process of yours")); /* swept already */
+    xs_page_sweep();
+    xs_page_name(name, child);
+    const bool there = is_there(name);
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(WTERMSIG(status), SIGKILL); /* it had not ended before */
+    unlink(name);
+    assert_null(mapped);
+    assert_false(there);
 }
 
 #define TRIES 200
@@ -189,7 +228,7 @@ static void a_page_of_a_number_that_has_come_back_is_swept(void **state)
     (void)state;
     char own[XS_PAGE_NAME_BYTES];
     xs_page_name(own, getpid());
-    page->head.started--;
+    page->head.process.started--;
     xs_page_sweep();
     assert_false(is_there(own));
 }
@@ -235,21 +274,30 @@ static void names_are_told(void **state)
 static void start_times_tell_processes_apart(void **state)
 {
     (void)state;
-    assert_true(xs_page_process_start(getpid()) > 0);
-    assert_int_equal(xs_page_process_start(getpid()), xs_page_process_start(getpid()));
-    assert_int_equal(xs_page_process_start(0x7ffffff0), 0);
+    const struct xs_page_process a = xs_page_process(getpid()), b = xs_page_process(getpid());
+    assert_true(a.started > 0);
+    assert_int_equal(a.started, b.started);
+    assert_int_equal(a.image, b.image);
+    assert_int_equal(xs_page_process(0x7ffffff0).started, 0);
 }
 
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(what_is_written_is_read),     TEST(the_file_is_its_owners_alone),
-        TEST(a_link_is_not_followed),      TEST(a_half_written_part_is_not_read),
-        TEST(another_version_is_told),     TEST(a_number_that_is_another_process_now_is_told),
-        TEST(a_process_that_died_is_told), TEST(start_times_tell_processes_apart),
-        TEST(pages_of_the_dead_are_swept), TEST(a_page_of_a_number_that_has_come_back_is_swept),
-        TEST(other_files_are_not_swept),   TEST(names_are_told),
+        TEST(what_is_written_is_read),
+        TEST(the_file_is_its_owners_alone),
+        TEST(a_link_is_not_followed),
+        TEST(a_half_written_part_is_not_read),
+        TEST(another_version_is_told),
+        TEST(a_number_that_is_another_process_now_is_told),
+        TEST(a_process_that_died_is_told),
+        TEST(start_times_tell_processes_apart),
+        TEST(pages_of_the_dead_are_swept),
+        TEST(a_page_of_a_number_that_has_come_back_is_swept),
+        TEST(other_files_are_not_swept),
+        TEST(names_are_told),
+        TEST(a_process_that_is_another_program_is_told),
     };
     if (access("/dev/shm", W_OK)) {
         puts("/dev/shm cannot be written");
