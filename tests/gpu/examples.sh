@@ -2,7 +2,8 @@
 # The examples that need a GPU: Thrust (nvcc) and CuPy (PYTHON, python3). What is not there is skipped, and said so.
 cd "$(dirname "$0")/../.." || exit 2
 : "${PYTHON:=python3}" "${B:=build/release}"
-make -s B="$B" "$B/libxseg.so" "$B/docs/examples/training_loop" || exit 1
+PATH=$PATH:/usr/local/cuda/bin
+make -s -j"$(nproc)" B="$B" "$B/libxseg.so" "$B/docs/examples/training_loop" || exit 1
 mkdir -p "$B/tests/gpu" || exit 2
 passed=0 failed=0 skipped=0
 run() { # NAME COMMAND...
@@ -13,7 +14,8 @@ run() { # NAME COMMAND...
 }
 run 'a framework loop' "$B/docs/examples/training_loop"
 if command -v nvcc >/dev/null; then
-  nvcc -std=c++17 -Iinclude -o "$B/tests/gpu/thrust" docs/examples/thrust.cu "$B/libxseg.so" -Xlinker -rpath,"$(pwd)/$B" || exit 1
+  rm -f "$B/tests/gpu/thrust"
+  run 'Thrust, compiled' nvcc -std=c++17 -Iinclude -o "$B/tests/gpu/thrust" docs/examples/thrust.cu "$B/libxseg.so" -Xlinker -rpath,"$(pwd)/$B"
   run Thrust "$B/tests/gpu/thrust"
 else
   echo 'skipped: no nvcc' && skipped=$((skipped + 1))

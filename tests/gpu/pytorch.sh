@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.." || exit 2
 : "${RESULTS:=$B/tests/gpu}"
 behaviours=1
 [ "$1" = --no-behaviours ] && behaviours='' && shift
-make -s B="$B" "$B/libxseg.so" || exit 1
+make -s -j"$(nproc)" B="$B" "$B/libxseg.so" || exit 1
 XSEG_LIBRARY=$(pwd)/$B/libxseg.so
 PYTHONPATH=$(pwd)/src/api${PYTHONPATH:+:$PYTHONPATH}
 PYTHONDONTWRITEBYTECODE=1
@@ -19,7 +19,7 @@ mkdir -p "$RESULTS" || exit 2
 rc=0
 [ -z "$behaviours" ] || for conf in '' 'expandable_segments:False'; do
   echo "---- behaviours, ${conf:-default policy}"
-  "$PYTHON" tests/gpu/pytorch_behaviour.py "$conf" || rc=1
+  timeout 400 "$PYTHON" tests/gpu/pytorch_behaviour.py "$conf" || rc=1
 done
 echo '---- workloads'
 "$PYTHON" tests/gpu/pytorch_run.py "$RESULTS/pytorch.jsonl" --worker "$PYTHON tests/gpu/pytorch_workload.py" "$@" || exit 1

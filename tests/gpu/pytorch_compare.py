@@ -9,6 +9,7 @@ import collections
 import json
 import sys
 
+ALLOCATORS = ("native", "expandable", "xseg")
 MOST = 1.03  # peak reserved over peak requested
 SLOWER = 0.01  # a step may be
 FASTER = ("small",)  # bound by the CPU: has to be no slower at all
@@ -83,12 +84,12 @@ def judge_losses(runs):
 
 
 def why_not(runs):
-    for allocator in ("native", "expandable", "xseg"):
+    for allocator in ALLOCATORS:
         for r in runs[allocator]:
             for why in ("skipped", "failed", "out_of_memory"):
                 if why in r:
                     return f"{allocator} {why}: {r[why].strip()[-300:]}", why == "skipped"
-    return ("not run with all three", True) if len(runs) < 3 else (None, False)
+    return (None, False) if all(runs[a] for a in ALLOCATORS) else ("not run with all three", True)
 
 
 def table():
@@ -100,7 +101,7 @@ def table():
             counts["skipped" if skipped else "failed"] += 1
             print(f"{name:17} {'skipped' if skipped else 'FAIL'}: {why}")
             continue
-        each = [runs[a] for a in ("native", "expandable", "xseg")]
+        each = [runs[a] for a in ALLOCATORS]
         memory = [max(r["reserved"] / r["requested"] for r in all_runs) for all_runs in each]
         text, same = judge_losses(runs)
         change = ratios(runs["xseg"], runs["native"])
@@ -132,9 +133,9 @@ def limits():
     for name in sorted(probed):
         best = {}
         for allocator in ("expandable", "xseg"):
-            for r in probes[name, allocator] + turns[name][allocator]:
+            for r in probes[name, allocator] + [r for r in turns[name][allocator] if "losses" in r]:
                 limit = r["limit"] or -(-r["reserved"] // MiB)  # without a limit: what it took
-                if "losses" in r and (allocator not in best or limit < best[allocator][0]):
+                if allocator not in best or limit < best[allocator][0]:
                     best[allocator] = (limit, r)
         if len(best) == 2:
             share = {a: limit * MiB / r["requested"] for a, (limit, r) in best.items()}
@@ -144,7 +145,10 @@ def limits():
 
 
 def soak():
-    most = [r["reserved"] for r in results if "soak" in r]
+    for r in results:
+        if "soak" in r and "failed" in r:
+            print(f"\nsoak: {verdict(False)}: {r['failed']}")
+    most = [r["reserved"] for r in results if "soak" in r and "reserved" in r]
     if len(most) < 3:
         return
     third = len(most) // 3

@@ -11,7 +11,7 @@ a run that is cut off loses nothing, and may be taken up by another. In order:
   limits   --limits: the smallest limit at which a workload completes, of expandable and of xseg, by bisection
   soak     --soak: variable lengths on xseg
 
-Exit status 1: the check failed. What was left out for want of time is said at the end.
+Exit status 1: the check failed, and nothing else was run. What was left out for want of time is said at the end.
 """
 import argparse
 import collections
@@ -156,8 +156,9 @@ def smallest_limit(allocator, workload, plain):
             left_out.append(f"limit of {workload} with {allocator}: only to be between {low} and {high} MiB")
             return
         limit = (low + high) // 2
-        completes = "losses" in Run(allocator, workload, limit=limit).result(probe=True)
-        low, high = (low, limit) if completes else (limit, high)
+        result = Run(allocator, workload, limit=limit).result(probe=True)
+        if "cut" not in result:  # else there is no time left, and that is said
+            low, high = (low, limit) if "losses" in result else (limit, high)
 
 
 def limits(names):
@@ -176,6 +177,8 @@ def soak(minutes):
         for line in process.stdout:
             f.write(line)
             f.flush()
+        if process.wait():
+            f.write(json.dumps({"soak": minutes, "failed": f"exit status {process.returncode}"}) + "\n")
 
 
 def main():

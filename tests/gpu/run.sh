@@ -5,11 +5,13 @@
 #     PART: stress tight threads alone classic graphs memory_viz undeclared memcheck; all if none is named
 #     SECONDS: of the long stress, 20 if not given
 #     N: after so long no further part is begun, 280 if not given; those count as skipped
-# CC, CFLAGS and B (the build folder, build/release) as for make. Exit status 77 where there is no GPU; 1, at once, where
+# CC, CFLAGS and B (the build folder, build/release) as for make; PYTHON (python3) may have torch. Exit status 77 where there is no GPU; 1, at once, where
 # not even a second of stress passes.
 cd "$(dirname "$0")/../.." || exit 2
-: "${CC:=cc}" "${B:=build/release}"
-parts='stress tight threads alone classic graphs memory_viz undeclared memcheck'
+: "${CC:=cc}" "${B:=build/release}" "${PYTHON:=python3}"
+PATH=$PATH:/usr/local/cuda/bin
+all='stress tight threads alone classic graphs memory_viz undeclared memcheck'
+parts=$all
 long=20
 seconds=280
 begin=$(date +%s)
@@ -24,6 +26,9 @@ while [ $# -gt 1 ]; do
 done
 [ $# -eq 0 ] || { echo "run.sh: $1: not understood" >&2 && exit 2; }
 parts=" $(echo "$parts" | tr , ' ') "
+for part in $parts; do
+  case " $all " in *" $part "*) ;; *) echo "run.sh: no part $part; there are: $all" >&2 && exit 2 ;; esac
+done
 passed=0 failed=0 skipped=0
 mkdir -p "$B/tests/gpu" || exit 2
 : >"$B/tests/gpu/rows"
@@ -44,7 +49,7 @@ run() {
   shift
   began=$(date +%s)
   echo "---- $name: $*"
-  timeout 120 "$@" >"$B/tests/gpu/$name.log" 2>&1
+  timeout $((long + 100)) "$@" >"$B/tests/gpu/$name.log" 2>&1
   status=$?
   sed 's/^/  /' "$B/tests/gpu/$name.log" | tail -n 40
   count "$name" $status
@@ -89,8 +94,8 @@ part threads "$stress" --seconds $short --threads 16 --streams 2 --limit 2048 --
 part alone env ALLOC_CONF=cross_stream_wait:False "$stress" --seconds $short --seed 4
 part classic env ALLOC_CONF=expandable_segments:False,cache:True "$stress" --seconds $short --limit 2048
 part graphs "$B/tests/gpu/graphs"
-if python3 -c 'import torch' 2>/dev/null; then
-  part memory_viz python3 -B tests/gpu/memory_viz.py "$B/xseg" "$B/tests/gpu/snapshot_script" libcuda.so.1 "$B/tests/gpu/snapshots"
+if "$PYTHON" -c 'import torch' 2>/dev/null; then
+  part memory_viz "$PYTHON" -B tests/gpu/memory_viz.py "$B/xseg" "$B/tests/gpu/snapshot_script" libcuda.so.1 "$B/tests/gpu/snapshots"
 else
   absent memory_viz PyTorch
 fi

@@ -1,7 +1,7 @@
 """Stands in for pytorch_workload.py where there is no GPU: figures of its own making, of the same form.
 
 FAKE_SLOWER: by how much a step is slower with xseg. FAKE_BROKEN: an allocator that fails. FAKE_SKIPPED: a workload that is; FAKE_SLOW: one
-that takes a minute.
+that takes a minute. FAKE_SOAK: why the soak fails, once it has run.
 """
 import json
 import os
@@ -18,7 +18,7 @@ NEEDS = {"native": 1.5, "expandable": 1.05, "xseg": 1.004}[allocator]
 if "soak" in options:
     for i in range(10):
         print(json.dumps({"allocator": allocator, "soak": float(options["soak"]), "tenth": i, "reserved": 100 * MiB}), flush=True)
-    sys.exit(0)
+    sys.exit(os.environ.get("FAKE_SOAK"))
 workload = arguments[1]
 print("ready", flush=True)
 sys.stdin.readline()

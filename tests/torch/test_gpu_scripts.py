@@ -84,6 +84,23 @@ def soaks(results):
     assert "in the first third, 100 in the last: ok" in out.stdout, out.stdout
 
 
+def a_soak_that_fails_is_told(results):
+    run(results, "--minutes", "2", "--workloads", "lora", "--repeat", "1", "--soak", "1", FAKE_SOAK="out of luck")
+    out = script("pytorch_compare.py", results)
+    assert out.returncode == 1 and "soak: FAIL: exit status 1" in out.stdout, out.stdout
+
+
+def what_is_missing_costs_no_table(results):
+    run(results, "--workloads", "lora,generate", "--repeat", "1", "--limits")
+    kept = [r for r in lines(results) if not (r["workload"] == "generate" and r["allocator"] == "xseg" and "turn" in r)]
+    kept.append({"workload": "lora", "allocator": "expandable", "turn": 1, "failed": "no luck today"})
+    with open(results, "w") as f:
+        f.writelines(json.dumps(r) + "\n" for r in kept)
+    out = script("pytorch_compare.py", results)
+    assert "generate          skipped: not run with all three" in out.stdout, out.stdout + out.stderr
+    assert "FAIL: expandable failed: no luck today" in out.stdout and "smallest limit" in out.stdout, out.stdout + out.stderr
+
+
 def failures_are_told_early(results):
     out = run(results, FAKE_BROKEN="xseg")
     assert out.returncode == 1 and "the check failed with xseg:\nno luck today" in out.stderr, out.stderr
@@ -101,7 +118,8 @@ def wrong_name_is_refused(results):
 
 
 tests = (alternates_and_goes_on, slower_is_a_failure, disagreement_is_no_result, limits_by_bisection,
-         what_does_not_fit_is_left_out, what_is_cut_off_is_no_failure, soaks, failures_are_told_early, skipped_is_no_pass, wrong_name_is_refused)
+         what_does_not_fit_is_left_out, what_is_cut_off_is_no_failure, soaks, a_soak_that_fails_is_told,
+         what_is_missing_costs_no_table, failures_are_told_early, skipped_is_no_pass, wrong_name_is_refused)
 for test in tests:
     with tempfile.TemporaryDirectory() as folder:
         test(os.path.join(folder, "results.jsonl"))
