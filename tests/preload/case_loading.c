@@ -164,7 +164,7 @@ static void find_plugin(void *plugin)
 static void another_namespace_has_the_drivers_memory(void)
 {
     void *p;
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     exit(77); /* there can be but one of its run-time */
 #endif
     context = start();
@@ -179,7 +179,7 @@ static void another_namespace_has_the_drivers_memory(void)
 /* A plug-in that finds the driver's own functions cannot free what was served: it is refused, and nothing is harmed. */
 static void served_memory_is_not_freed_behind_our_back(void)
 {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     exit(77); /* it does not take RTLD_DEEPBIND */
 #endif
     unsigned char got = 0;
