@@ -90,14 +90,6 @@ static void watch_forks(void)
     pthread_atfork(NULL, NULL, after_fork_in_child);
 }
 
-/* No lock of ours is held while the driver is loaded (driver/driver.c). What it fails with is told once it is
- * wanted. */
-static void load_driver_unlocked(void)
-{
-    if (!xs_driver_is_loaded() && xs_driver_load(NULL))
-        xs_error_clear();
-}
-
 /* No device is closed meanwhile: a thread's end is no call, so nobody knows when it is over. */
 static void thread_exit(struct xs_thread *t)
 {
@@ -108,14 +100,15 @@ static void thread_exit(struct xs_thread *t)
     xs_lock_release(&runtime.lock);
 }
 
-/* What reading the policy had to say goes to the report: it is logged once no lock is held. */
-static enum xseg_result start_locked(struct xs_conf_report *report)
+/* What reading the policy had to say goes to the report: it is logged once no lock is held. `driver`: what loading it came
+ * to, while no lock of ours was held (driver/driver.c). */
+static enum xseg_result start_locked(enum xseg_result driver, struct xs_conf_report *report)
 {
     if (atomic_load_explicit(&runtime.started, memory_order_relaxed))
         return XSEG_OK;
     enum xseg_result e = read_policy(report);
     if (!e)
-        e = xs_driver_load(NULL);
+        e = driver;
     if (e)
         return e;
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -144,9 +137,10 @@ static enum xseg_result open_locked(int ordinal)
     return XSEG_OK;
 }
 
-static enum xseg_result open_device_locked(int *ordinal, struct xs_conf_report *report)
+static enum xseg_result open_device_locked(int *ordinal, enum xseg_result driver,
+                                           struct xs_conf_report *report)
 {
-    enum xseg_result e = start_locked(report);
+    enum xseg_result e = start_locked(driver, report);
     if (!e && *ordinal == XSEG_CURRENT_DEVICE)
         e = xs_context_current_device(ordinal);
     if (!e && (*ordinal < 0 || *ordinal >= XS_DEVICE_LIMIT))
@@ -161,10 +155,10 @@ static enum xseg_result open_device(int ordinal)
         return forked();
     struct xs_conf_report report;
     memset(&report, 0, sizeof(report));
-    load_driver_unlocked();
+    enum xseg_result driver = xs_driver_load(NULL);
     xs_lock_acquire(&runtime.lock);
     bool was_open = ordinal >= 0 && xs_runtime_open_device(ordinal);
-    enum xseg_result e = open_device_locked(&ordinal, &report);
+    enum xseg_result e = open_device_locked(&ordinal, driver, &report);
     xs_lock_release(&runtime.lock);
     log_report(&report);
     if (!e && !was_open && runtime.hooks)
@@ -178,9 +172,9 @@ enum xseg_result xs_runtime_start(void)
         return forked();
     struct xs_conf_report report;
     memset(&report, 0, sizeof(report));
-    load_driver_unlocked();
+    enum xseg_result driver = xs_driver_load(NULL);
     xs_lock_acquire(&runtime.lock);
-    enum xseg_result e = start_locked(&report);
+    enum xseg_result e = start_locked(driver, &report);
     xs_lock_release(&runtime.lock);
     log_report(&report);
     return e;
@@ -264,9 +258,9 @@ enum xseg_result xs_runtime_configure(const char *conf)
     struct xs_conf_report start, report;
     memset(&start, 0, sizeof(start));
     memset(&report, 0, sizeof(report));
-    load_driver_unlocked();
+    enum xseg_result driver = xs_driver_load(NULL);
     xs_lock_acquire(&runtime.lock);
-    enum xseg_result e = start_locked(&start);
+    enum xseg_result e = start_locked(driver, &start);
     if (!e)
         e = configure_locked(conf, &report);
     xs_lock_release(&runtime.lock);
