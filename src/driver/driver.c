@@ -54,7 +54,7 @@ static struct {
 
 /* What a library has, before it is used. */
 struct found {
-    void *library;
+    void *handle;
     void *address[XS_CALL_COUNT];
     bool has_vmm;
     struct xs_clock_mark mark;
@@ -66,7 +66,7 @@ static enum xseg_result fill_table(struct found *found, const char *path)
 {
     found->has_vmm = true;
     for (size_t i = 0; i < XS_COUNT_OF(rows); i++) {
-        found->address[i] = dlsym(found->library, rows[i].symbol);
+        found->address[i] = dlsym(found->handle, rows[i].symbol);
         if (found->address[i])
             continue;
         if (rows[i].need == CORE)
@@ -74,8 +74,8 @@ static enum xseg_result fill_table(struct found *found, const char *path)
         if (rows[i].need == VMM)
             found->has_vmm = false;
     }
-    found->error_name = dlsym(found->library, "cuGetErrorName");
-    found->sim_cost_ns = dlsym(found->library, "xs_sim_cost_ns");
+    found->error_name = dlsym(found->handle, "cuGetErrorName");
+    found->sim_cost_ns = dlsym(found->handle, "xs_sim_cost_ns");
     return XSEG_OK;
 }
 
@@ -93,14 +93,14 @@ static enum xseg_result initialize(struct found *found, const char *path)
  * ours is held. */
 static enum xseg_result find(struct found *found, const char *path)
 {
-    found->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!found->library)
+    found->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!found->handle)
         return xs_fail(XSEG_ERROR_NO_DRIVER, "the CUDA driver cannot be loaded: %s", dlerror());
     enum xseg_result e = fill_table(found, path);
     if (!e)
         e = initialize(found, path);
     if (e)
-        dlclose(found->library);
+        dlclose(found->handle);
     return e;
 }
 
@@ -125,14 +125,14 @@ static bool publish(const struct found *found, const char *path)
 
 enum xseg_result xs_driver_load(const char *path)
 {
-    struct found found = {.library = NULL};
+    struct found found = {.handle = NULL};
     const char *file = path ? path : XS_DRIVER_DEFAULT_LIBRARY;
     if (!xs_driver_is_loaded()) {
         enum xseg_result e = find(&found, file);
         if (e)
             return e;
         if (!publish(&found, file))
-            dlclose(found.library);
+            dlclose(found.handle);
     }
     if (path && strcmp(path, driver.path) != 0)
         return xs_fail(XSEG_ERROR_INVALID_VALUE, "driver %s is already loaded, so %s cannot be",
