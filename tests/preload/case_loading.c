@@ -2,29 +2,16 @@
  * lock, which dlopen and dlsym of all threads wait for. */
 #include "program.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
+#include "../unit/fake/constructed.h"
 
 static xs_cu_context context;
-static _Atomic bool is_loading, has_begun, has_loaded;
+static _Atomic bool has_loaded;
 
 static xs_cu_ptr get(size_t bytes)
 {
     xs_cu_ptr va;
     CU(cu.alloc(&va, bytes));
     return va;
-}
-
-/* constructed.so calls the function while it is loaded. */
-static void load_calling(void (*run)(void))
-{
-    char address[32];
-    snprintf(address, sizeof(address), "%p", *(void **)&run);
-    setenv("TEST_IN_CONSTRUCTOR", address, 1);
-    void *constructed = dlopen(getenv("TEST_CONSTRUCTED"), RTLD_NOW | RTLD_LOCAL);
-    if (!constructed)
-        FAIL("%s", dlerror());
-    dlclose(constructed);
 }
 
 static void allocate(void)
@@ -36,39 +23,17 @@ static void allocate(void)
 static void a_library_allocates_as_it_is_loaded(void)
 {
     context = start();
-    load_calling(allocate);
+    CHECK(load_calling(getenv("TEST_CONSTRUCTED"), allocate));
     EQUAL(stats().allocations.allocated, 1);
     no_violations();
 }
 
 /* ---- the first use of CUDA in two threads at once --------------------------------------------- */
 
-static void *begin_elsewhere(void *unused)
-{
-    while (!atomic_load(&is_loading))
-        usleep(1000);
-    atomic_store(&has_begun, true);
-    allocate();
-    return unused;
-}
-
-/* By now the other thread waits for the loader, if it has to. */
-static void begin_in_loader(void)
-{
-    atomic_store(&is_loading, true);
-    while (!atomic_load(&has_begun))
-        usleep(1000);
-    usleep(100000);
-    allocate();
-}
-
 static void two_threads_begin_at_once(void)
 {
-    pthread_t thread;
     context = start();
-    EQUAL(pthread_create(&thread, NULL, begin_elsewhere, NULL), 0);
-    load_calling(begin_in_loader);
-    pthread_join(thread, NULL);
+    CHECK(act_twice_at_once(getenv("TEST_CONSTRUCTED"), allocate));
     EQUAL(stats().allocations.allocated, 2);
     no_violations();
 }
@@ -76,32 +41,16 @@ static void two_threads_begin_at_once(void)
 /* The same with the first look-up, which finds out whether the preload is on; what the C library's dlsym is, is known. */
 static void *library;
 
-static void *look_up_elsewhere(void *unused)
+static void look_up(void)
 {
-    while (!atomic_load(&is_loading))
-        usleep(1000);
-    atomic_store(&has_begun, true);
-    CHECK(dlsym(library, "cuMemAlloc_v2") != NULL);
-    return unused;
-}
-
-static void look_up_in_loader(void)
-{
-    atomic_store(&is_loading, true);
-    while (!atomic_load(&has_begun))
-        usleep(1000);
-    usleep(100000);
     CHECK(dlsym(library, "cuMemAlloc_v2") != NULL);
 }
 
 static void two_threads_look_up_at_once(void)
 {
-    pthread_t thread;
     library = driver_library();
     CHECK(dlsym(library, "strlen") != NULL);
-    EQUAL(pthread_create(&thread, NULL, look_up_elsewhere, NULL), 0);
-    load_calling(look_up_in_loader);
-    pthread_join(thread, NULL);
+    CHECK(act_twice_at_once(getenv("TEST_CONSTRUCTED"), look_up));
     context = start();
     allocate();
     EQUAL(stats().allocations.allocated, 1);
@@ -139,7 +88,7 @@ static void host_memory_is_the_drivers(void)
     context = start();
     EQUAL(pthread_create(&thread, NULL, grow_in_a_loop, NULL), 0);
     for (int i = 0; i < 50; i++) {
-        load_calling(make_host_memory);
+        CHECK(load_calling(getenv("TEST_CONSTRUCTED"), make_host_memory));
         EQUAL(made, XS_CUDA_ERROR_INVALID_VALUE);
     }
     atomic_store(&has_loaded, true);
