@@ -10,39 +10,19 @@
 cd "$(dirname "$0")/../.." || exit 2
 : "${CC:=cc}" "${B:=build/release}" "${ARCH:=native}" "${PYTHON:=python3}"
 PATH=$PATH:/usr/local/cuda/bin
-all='routes contract devices tools order speed libraries frameworks start'
-areas=$all
-seconds=280
-begin=$(date +%s)
-while [ $# -gt 1 ]; do
-  case $1 in
-  --only) areas=$2 ;;
-  --seconds) seconds=$2 ;;
-  *) break ;;
-  esac
-  shift 2
-done
-[ $# -eq 0 ] || { echo "preload.sh: $1: not understood" >&2 && exit 2; }
-areas=" $(echo "$areas" | tr , ' ') "
-for area in $areas; do
-  case " $all " in *" $area "*) ;; *) echo "preload.sh: no area $area; there are: $all" >&2 && exit 2 ;; esac
-done
+. tests/gpu/parts.sh
+choose 'routes contract devices tools order speed libraries frameworks start' "$@"
 [ -e /dev/nvidiactl ] || nvidia-smi >/dev/null 2>&1 || { echo 'skipped: no GPU' && exit 77; }
 command -v nvcc >/dev/null || { echo 'skipped: no nvcc' && exit 77; }
 make -s -j"$(nproc)" B="$B" all || exit 1
 preload=$PWD/$B/libxseg_preload.so
 work=$PWD/$B/tests/gpu/preload
 here=$PWD/tests/gpu
-passed=0 failed=0 skipped=0
 mkdir -p "$work" || exit 2
 rm -f "$work"/*.out "$work"/*.err
 : >"$work/rows"
 unset ALLOC_CONF PYTORCH_ALLOC_CONF PYTORCH_CUDA_ALLOC_CONF XSEG_PRELOAD XSEG_RECORD
 export CUBLAS_WORKSPACE_CONFIG=:4096:8 XLA_PYTHON_CLIENT_PREALLOCATE=false TF_CPP_MIN_LOG_LEVEL=3
-
-wants() { case $areas in *" $1 "*) ;; *) return 1 ;; esac; }
-
-left() { echo $((begin + seconds - $(date +%s))); }
 
 # row NAME PLAIN UNDER VERDICT
 row() {
@@ -286,9 +266,5 @@ if wants start; then
   row 'bash, output' "$(cat "$work/bash.plain.out")" "$(cat "$work/bash.under.out")" "$(same bash)"
 fi
 
-awk -F '\t' -v p=$passed -v f=$failed -v s=$skipped '
-  BEGIN { printf "{\"passed\": %d, \"failed\": %d, \"skipped\": %d, \"rows\": [", p, f, s }
-  { printf "%s\n  {\"name\": \"%s\", \"without\": \"%s\", \"under\": \"%s\", \"verdict\": \"%s\"}", (NR > 1 ? "," : ""), $1, $2, $3, $4 }
-  END { print "\n]}" }' "$work/rows" >"$work/summary.json"
-echo "$passed passed, $failed failed, $skipped skipped in $(($(date +%s) - begin)) s"
+summary "$work/rows" rows name without under verdict
 [ $failed -eq 0 ]

@@ -10,26 +10,10 @@
 cd "$(dirname "$0")/../.." || exit 2
 : "${CC:=cc}" "${B:=build/release}" "${PYTHON:=python3}"
 PATH=$PATH:/usr/local/cuda/bin
-all='stress tight threads alone classic graphs memory_viz undeclared memcheck'
-parts=$all
 long=20
-seconds=280
-begin=$(date +%s)
-while [ $# -gt 1 ]; do
-  case $1 in
-  --only) parts=$2 ;;
-  --stress) long=$2 ;;
-  --seconds) seconds=$2 ;;
-  *) break ;;
-  esac
-  shift 2
-done
-[ $# -eq 0 ] || { echo "run.sh: $1: not understood" >&2 && exit 2; }
-parts=" $(echo "$parts" | tr , ' ') "
-for part in $parts; do
-  case " $all " in *" $part "*) ;; *) echo "run.sh: no part $part; there are: $all" >&2 && exit 2 ;; esac
-done
-passed=0 failed=0 skipped=0
+. tests/gpu/parts.sh
+option() { [ "$1" = --stress ] && long=$2; }
+choose 'stress tight threads alone classic graphs memory_viz undeclared memcheck' "$@"
 mkdir -p "$B/tests/gpu" || exit 2
 : >"$B/tests/gpu/rows"
 
@@ -57,8 +41,8 @@ run() {
 
 # part NAME COMMAND...: if it is wanted, and there is time
 part() {
-  case $parts in *" $1 "*) ;; *) return 0 ;; esac
-  if [ $(($(date +%s) - begin)) -ge "$seconds" ]; then
+  wants "$1" || return 0
+  if [ "$(left)" -le 0 ]; then
     echo "---- $1: skipped: no time left"
     began=$(date +%s)
     count "$1" 77
@@ -106,9 +90,5 @@ if command -v compute-sanitizer >/dev/null; then
 else
   absent memcheck compute-sanitizer
 fi
-awk -F '\t' -v p=$passed -v f=$failed -v s=$skipped '
-  BEGIN { printf "{\"passed\": %d, \"failed\": %d, \"skipped\": %d, \"parts\": [", p, f, s }
-  { printf "%s\n  {\"name\": \"%s\", \"verdict\": \"%s\", \"seconds\": %d}", (NR > 1 ? "," : ""), $1, $2, $3 }
-  END { print "\n]}" }' "$B/tests/gpu/rows" >"$B/tests/gpu/summary.json"
-echo "$passed passed, $failed failed, $skipped skipped in $(($(date +%s) - begin)) s"
+summary "$B/tests/gpu/rows" parts name verdict seconds
 [ $failed -eq 0 ]
