@@ -1,14 +1,16 @@
-"""Frameworks over the preload: preload_frameworks.py torch|torch_graph|cupy|jax|import_torch
+"""Frameworks over the preload: preload_frameworks.py torch|torch_graph|cupy|jax
 
-Results go to standard output, and must be the same with and without it; 'time SECONDS' (a step) and 'peak BYTES' go
-to standard error.
+Results go to standard output, and must be the same with and without it. torch answers each line of its standard input
+with a window, a step of each of six lengths: 'SECONDS LOSS...'; at the end 'peak BYTES' goes to standard error. It ends by
+a signal after XSEG_TEST_SECONDS.
 """
 import os
+import signal
 import sys
 import time
 
 
-def torch_training(steps=40, warm=10):
+def torch_training():
     import torch
     import torch.nn.functional as F
 
@@ -20,24 +22,27 @@ def torch_training(steps=40, warm=10):
     layer = lambda: torch.nn.TransformerEncoderLayer(1024, 16, 4096, dropout=0.0, batch_first=True)
     model = torch.nn.Sequential(*[layer() for _ in range(8)], torch.nn.Linear(1024, 256)).cuda()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
-    lengths = [128, 512, 320, 448, 256, 384]
-    for step in range(steps):
-        if step == warm:
-            torch.cuda.synchronize()
-            begin = time.perf_counter()
-        length = lengths[step % len(lengths)]
-        generator = torch.Generator().manual_seed(step)
-        x = torch.randn(16, length, 1024, generator=generator).cuda()
-        y = torch.randint(0, 256, (16, length), generator=generator).cuda()
+    inputs = [
+        (torch.randn(16, length, 1024).pin_memory(), torch.randint(0, 256, (16, length)).pin_memory())
+        for length in (128, 512, 320, 448, 256, 384)
+    ]
+
+    def step(x, y):
+        x, y = x.cuda(non_blocking=True), y.cuda(non_blocking=True)
         with torch.autocast("cuda", torch.bfloat16):
             loss = F.cross_entropy(model(x).flatten(0, 1).float(), y.flatten())
         loss.backward()
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
-        if step % 5 == 4:
-            print("loss %d %.7f" % (step, loss.item()))
-    torch.cuda.synchronize()
-    print("time %.6f" % ((time.perf_counter() - begin) / (steps - warm)), file=sys.stderr)
+        return loss.detach()
+
+    for _ in sys.stdin:
+        torch.cuda.synchronize()
+        begin = time.perf_counter()
+        losses = [step(x, y) for x, y in inputs]
+        torch.cuda.synchronize()
+        seconds = time.perf_counter() - begin
+        print("%.6f" % seconds, *["%.7f" % loss.item() for loss in losses], flush=True)
     if not os.environ.get("PYTORCH_NO_CUDA_MEMORY_CACHING"):
         print("peak %d" % torch.cuda.max_memory_reserved(), file=sys.stderr)
 
@@ -83,16 +88,10 @@ def jax_loop():
     print("jax %.6f" % float(jnp.sum(w)))
 
 
-def import_torch():
-    import torch
-
-    print(torch.__version__, torch.zeros(3).sum().item())
-
-
+signal.alarm(int(os.environ.get("XSEG_TEST_SECONDS", "0")))
 {
     "torch": torch_training,
     "torch_graph": torch_graph,
     "cupy": cupy_loop,
     "jax": jax_loop,
-    "import_torch": import_torch,
 }[sys.argv[1]]()
