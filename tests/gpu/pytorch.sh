@@ -1,5 +1,5 @@
 #!/bin/sh
-# PyTorch on xseg, on a GPU: behaviours, then training beside PyTorch's own allocator. No network; random weights and data.
+# PyTorch on xseg, on a GPU: behaviours, then training in lockstep with PyTorch's own allocator. No network; random weights and data.
 #   pytorch.sh [--no-behaviours] [OPTIONS OF pytorch_run.py: --minutes N --workloads A,B --repeat R --limits --soak MINUTES]
 # PYTHON (python3) is one that has torch; B the build folder (build/release). Results are lines of JSON in B/tests/gpu, or in
 # the folder RESULTS; a second run goes on where the first has ended. Exit status 77 where there is no GPU.

@@ -2,11 +2,14 @@
 
     pytorch_compare.py RESULTS
 
-Times of xseg and native are compared step by step, since a step of a number has the same work in both; a turn's figure is
-the median over its steps, and the table has the median, the least and the most over turns. "open": the turns disagree.
+Times are compared group by group, since a group of steps is of nearly the same moment and has the same work in all three: the table
+has the median of xseg/native over the groups of all turns, with its interval of 95 %, and of expandable/native, which shows what noise
+there is. "open": the median says slower, but not its whole interval.
 """
 import collections
 import json
+import math
+import statistics
 import sys
 
 ALLOCATORS = ("native", "expandable", "xseg")
@@ -37,32 +40,33 @@ def verdict(good):
     return {"open": "open", "passed": "ok", "failed": "FAIL"}[kind]
 
 
-def median(numbers):
-    return sorted(numbers)[len(numbers) // 2]
-
-
 # ---- times -------------------------------------------------------------------------------------------
 
 
 def ms(runs):
-    return median([median(r["ms"]) for r in runs])
+    return statistics.median(x for r in runs for x in r["ms"])
 
 
-def spread(runs):
-    all_ms = [median(r["ms"]) for r in runs]
-    return (max(all_ms) - min(all_ms)) / median(all_ms)
+def changes(ours, theirs):
+    """Of each group that both have had, sorted."""
+    other = {r["turn"]: r["ms"] for r in theirs}
+    return sorted(a / b - 1 for r in ours if r["turn"] in other for a, b in zip(r["ms"], other[r["turn"]], strict=True))
 
 
-def ratios(ours, theirs):
-    """One for each turn that both have had."""
-    other = {r["turn"]: r for r in theirs}
-    both = [(r, other[r["turn"]]) for r in ours if r["turn"] in other]
-    return [median([a / b for a, b in zip(x["ms"], y["ms"], strict=True)]) - 1 for x, y in both]
+def interval(numbers):
+    """Of the median, 95 %: as many numbers are above it as heads fall in so many throws."""
+    outside = int(len(numbers) / 2 - 0.98 * math.sqrt(len(numbers)))
+    return numbers[outside], numbers[-1 - outside]
 
 
-def judge_time(name, changes):
+def span(numbers):
+    low, high = interval(numbers)
+    return f"{statistics.median(numbers) * 100:+.2f} ({low * 100:+.2f}…{high * 100:+.2f})"
+
+
+def judge_time(name, numbers):
     most = 0 if name in FASTER else SLOWER
-    return True if median(changes) <= most else False if min(changes) > most else None
+    return True if statistics.median(numbers) <= most else False if interval(numbers)[0] > most else None
 
 
 # ---- losses ------------------------------------------------------------------------------------------
@@ -93,8 +97,8 @@ def why_not(runs):
 
 
 def table():
-    print(f"{'workload':17}{'losses':>8}  {'reserved/requested':^26}  {'ms a step':^26} {'xseg/native, %':>22}  {'spread, %':^12}")
-    print(f"{'':17}{'':8}  {'native':>8}{'expand.':>9}{'xseg':>8}   {'native':>8}{'expand.':>9}{'xseg':>8} {'':>22}  native  xseg")
+    print(f"{'workload':17}{'losses':>8}  {'reserved/requested':^26}  {'ms a step':^26} {'xseg/native, %':>22} {'expand./native, %':>22}")
+    print(f"{'':17}{'':8}  {'native':>8}{'expand.':>9}{'xseg':>8}   {'native':>8}{'expand.':>9}{'xseg':>8}")
     for name, runs in turns.items():
         why, skipped = why_not(runs)
         if why:
@@ -104,12 +108,11 @@ def table():
         each = [runs[a] for a in ALLOCATORS]
         memory = [max(r["reserved"] / r["requested"] for r in all_runs) for all_runs in each]
         text, same = judge_losses(runs)
-        change = ratios(runs["xseg"], runs["native"])
-        span = f"{median(change) * 100:+.2f} ({min(change) * 100:+.1f}…{max(change) * 100:+.1f})"
+        change, control = (changes(runs[a], runs["native"]) for a in ("xseg", "expandable"))
         print(f"{name:17}{text:>8}  " + "".join(f"{x:9.3f}" for x in memory)[1:] + "   "
               + "".join(f"{ms(x):9.2f}" for x in each)[1:]
-              + f" {span:>22}  {spread(each[0]) * 100:5.1f}  {spread(each[2]) * 100:5.1f}   losses {verdict(same)}, "
-              + f"memory {verdict(memory[2] <= MOST)}, time {verdict(judge_time(name, change))} ({len(change)} turns)")
+              + f" {span(change):>22} {span(control):>22}   losses {verdict(same)}, "
+              + f"memory {verdict(memory[2] <= MOST)}, time {verdict(judge_time(name, change))} ({len(change)} groups)")
 
 
 def explain():
@@ -120,7 +123,7 @@ def explain():
         if why_not(runs)[0]:
             continue
         ours, native = runs["xseg"][-1], runs["native"][-1]
-        steps, s, n = len(ours["ms"]), ours["steady"], native["steady"]
+        steps, s, n = ours["steps"], ours["steady"], native["steady"]
         calls = max(1, s["allocations"])
         print(f"{name:33}{calls / steps:8.0f}{s['cache_hits'] * 100 / calls:9.1f}{s['driver_wall_ns'] / 1e6 / steps:11.3f}"
               f"{(s['rung_map'] + s['rung_create']) / steps:9.2f}{s['rung_wait'] / steps:7.2f}{ours['host_ms']:9.2f}   "
@@ -140,7 +143,7 @@ def limits():
         if len(best) == 2:
             share = {a: limit * MiB / r["requested"] for a, (limit, r) in best.items()}
             print(f"{name:27}{share['expandable']:9.4f}{share['xseg']:9.4f}{'':16}"
-                  + "".join(f"{median(best[a][1]['ms']):9.2f}" for a in ("expandable", "xseg"))
+                  + "".join(f"{statistics.median(best[a][1]['ms']):9.2f}" for a in ("expandable", "xseg"))
                   + f"   {verdict(share['xseg'] <= share['expandable'])}")
 
 

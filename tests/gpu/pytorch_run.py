@@ -2,23 +2,30 @@
 
     pytorch_run.py RESULTS [--minutes N] [--workloads A,B] [--repeat R] [--limits] [--soak MINUTES] [--worker COMMAND]
 
-RESULTS gets a line of JSON as soon as a run has ended, behind what it has already; pytorch_compare.py makes a table of it. So
-a run that is cut off loses nothing, and may be taken up by another. In order:
+RESULTS gets a line of JSON for each run as soon as it has ended, behind what it has already; pytorch_compare.py makes a table of
+it. So a run that is cut off loses nothing, and may be taken up by another. In order:
 
-  check    three steps of each allocator: what would go wrong everywhere goes wrong at once
-  times    each workload with native, expandable and xseg, then the same with the order reversed, as often as there is time
-           for, at most R times; workloads that have had fewest turns come first
+  check    a few steps of each allocator: what would go wrong everywhere goes wrong at once
+  times    a turn of each workload, as often as there is time for, at most R times; workloads that have had fewest come first
   limits   --limits: the smallest limit at which a workload completes, of expandable and of xseg, by bisection
   soak     --soak: variable lengths on xseg
+
+In a turn, native, expandable and xseg go in lockstep: one has the machine for a group of steps while the other two wait. So the
+three times of a group are of nearly the same moment, and of the same clocks. The order changes from group to group.
 
 Exit status 1: the check failed, and nothing else was run. What was left out for want of time is said at the end.
 """
 import argparse
 import collections
+import itertools
 import json
+import os
 import shlex
+import statistics
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 
 NAMES = ("llama_fixed", "llama_varlen", "llama_bucketed", "llama_checkpoint", "lora", "accumulation", "maskrcnn", "experts",
@@ -26,8 +33,6 @@ NAMES = ("llama_fixed", "llama_varlen", "llama_bucketed", "llama_checkpoint", "l
 ALLOCATORS = ("native", "expandable", "xseg")
 WITHOUT_LIMIT = ("small", "maskrcnn", "llama_fixed")  # not worth the time
 MiB = 1 << 20
-PATIENCE_S = 180  # for one run
-FIRST_GUESS_S = 10  # what a turn takes
 
 parser = argparse.ArgumentParser()
 parser.add_argument("results")
@@ -37,6 +42,8 @@ parser.add_argument("--repeat", type=int, default=5)
 parser.add_argument("--limits", action="store_true")
 parser.add_argument("--soak", type=float, default=0)
 parser.add_argument("--grace", type=float, default=15, help="seconds for a run that is under way when the time is over")
+parser.add_argument("--patience", type=float, default=60, help="seconds for a warm-up or a group")
+parser.add_argument("--guess", type=float, default=40, help="seconds that a workload's first turn is thought to take")
 parser.add_argument("--worker", default=f"{shlex.quote(sys.executable)} tests/gpu/pytorch_workload.py")
 args = parser.parse_args()
 end = time.time() + args.minutes * 60
@@ -47,45 +54,86 @@ def seconds_left():
     return end - time.time()
 
 
-# ---- one run -----------------------------------------------------------------------------------------
+# ---- runs --------------------------------------------------------------------------------------------
 
 
 class Run:
-    """A process that has been started and waits, so that the next one loads PyTorch while this one works."""
+    """A process that waits for a line before each thing it does. Once it has ended, by itself or not, there is a result."""
 
     def __init__(self, allocator, workload, **options):
         self.what = {"allocator": allocator, "workload": workload, **options}
+        self.waits, self.result = False, None
         command = shlex.split(args.worker) + [allocator, workload, "--wait"]
         for name, value in options.items():
             command += [f"--{name}", str(value)]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.errors = tempfile.TemporaryFile("w+", errors="replace")
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True)
 
-    def result(self, **more):
-        """Lets it go on; what it says is also appended to the results. One that the end of the time has cut off is no turn."""
-        begin = time.time()
+    def go(self):
+        self.waits = False
         try:
-            out, err = self.process.communicate("go\n", timeout=max(1, min(PATIENCE_S, seconds_left() + args.grace)))
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            out, err = self.process.communicate()
-            if seconds_left() < 0:
-                return {**self.what, "cut": "the time is over"}
-            err += f"\nkilled after {PATIENCE_S} s"
-        lines = [line for line in out.splitlines() if line.startswith("{")]
-        result = json.loads(lines[-1]) if lines else {**self.what, "failed": err[-3000:]}
-        result |= {**more, "wall": round(time.time() - begin, 2)}
+            os.write(self.process.stdin.fileno(), b"go\n")
+        except BrokenPipeError:
+            pass  # settle() says why
+
+    def settle(self):
+        """Until it waits again or has ended; it is killed where that takes too long."""
+        if self.waits or self.result:
+            return
+        begin, patience = time.monotonic(), max(1, min(args.patience, seconds_left() + args.grace))
+        watchdog = threading.Timer(patience, self.process.kill)
+        watchdog.start()
+        line = next((x for x in self.process.stdout if x == "waits\n" or x.startswith("{") and x.endswith("}\n")), "")
+        watchdog.cancel()
+        self.waits = line == "waits\n"
+        if line.startswith("{"):
+            self.result = json.loads(line)
+        elif not line:
+            self.result = {**self.what, **self.end(patience if time.monotonic() - begin >= patience else 0)}
+
+    def end(self, after=0):
+        """after: seconds without an answer, 0 if it did not come to that."""
+        self.process.kill()
+        status = self.process.wait()
+        if after and seconds_left() < 0:
+            return {"cut": "the time is over"}
+        self.errors.seek(0)
+        how = f"killed after {after:.0f} s" if after else f"exit status {status}"
+        return {"failed": f"{self.errors.read().strip()[-3000:]}\n{how}".strip()}
+
+
+def orders(runs):
+    """Each of three is as often first, second and last, and as often after each other one, also from an order to the next."""
+    return [way[i:] + way[:i] for way in (runs, runs[::-1]) for i in range(len(runs))]
+
+
+def lockstep(runs, start_next=list):
+    """To the end of them all, or of the first that fails. The next ones load PyTorch while these warm up; then they wait."""
+    for run in runs:
+        run.settle()
+    for run in runs:
+        run.go()
+    ahead = start_next()
+    for run in runs + ahead:
+        run.settle()
+    for order in itertools.cycle(orders(runs)):
+        if any(run.result for run in runs):
+            break
+        for run in order:
+            run.go()
+            run.settle()
+    for run in runs:
+        run.end()
+    return ahead
+
+
+def record(runs, **more):
+    """The results, which are also appended to the file; what the end of the time has cut off is not."""
+    results = [{**run.result, **more} for run in runs if run.result]
+    if not any("cut" in r for r in results):
         with open(args.results, "a") as f:
-            f.write(json.dumps(result) + "\n")
-        return result
-
-
-def in_turn(jobs):
-    """The results of (allocator, workload, options, more), the next one being started ahead."""
-    ahead = None
-    for i, (allocator, workload, options, more) in enumerate(jobs):
-        run = ahead or Run(allocator, workload, **options)
-        ahead = Run(*jobs[i + 1][:2], **jobs[i + 1][2]) if i + 1 < len(jobs) else None
-        yield run.result(**more)
+            f.writelines(json.dumps(r) + "\n" for r in results)
+    return results
 
 
 def earlier():
@@ -100,8 +148,10 @@ def earlier():
 
 
 def check():
+    runs = [Run(allocator, "small", groups=3) for allocator in ALLOCATORS]
+    lockstep(runs)
     losses = {}
-    for result in in_turn([(a, "small", {"steps": 3}, {"check": True}) for a in ALLOCATORS]):
+    for result in record(runs, check=True):
         if "losses" not in result:
             print(f"the check failed with {result['allocator']}:\n{result.get('failed') or result}", file=sys.stderr)
             return False
@@ -111,52 +161,58 @@ def check():
     return True
 
 
-def turn(workload, number):
-    """Both ends of the order are had as often by native as by xseg."""
-    order = ALLOCATORS if number % 2 == 0 else ALLOCATORS[::-1]
-    return [(allocator, workload, {}, {"turn": number}) for allocator in order]
-
-
 def times(names, until):
-    runs = collections.Counter((r["workload"], r["allocator"]) for r in earlier() if "turn" in r)
-    done, cost = {name: min(runs[name, a] for a in ALLOCATORS) for name in names}, {}
-    open_names = [name for name in names if done[name] < args.repeat]
-    while open_names:
-        name = min(open_names, key=lambda n: done[n])
-        if cost.get(name, FIRST_GUESS_S) > until():
-            left_out.append(f"{name}: {done[name]} of {args.repeat} turns")
-            open_names.remove(name)
-            continue
-        begin = time.time()
-        results = list(in_turn(turn(name, done[name])))
+    done = collections.Counter(workload for workload, _ in {(r["workload"], r["turn"]) for r in earlier() if "turn" in r})
+    cost, given_up = {}, set()
+
+    def fits(name):
+        return done[name] < args.repeat and name not in given_up and cost.get(name, args.guess) <= until()
+
+    def start():
+        name = min(filter(fits, names), key=lambda n: done[n], default=None)
+        return [Run(allocator, name) for allocator in ALLOCATORS] if name else []
+
+    runs = start()
+    while runs:
+        name, begin = runs[0].what["workload"], time.time()
+        done[name] += 1
+        ahead = lockstep(runs, start)
+        results = record(runs, turn=done[name] - 1)
         cost[name] = time.time() - begin
         if any("cut" in r for r in results):
+            done[name] -= 1
+        else:
+            print(f"{name} {done[name]}: " + ", ".join(brief(r) for r in results), flush=True)
+        if any("losses" not in r for r in results):
+            given_up.add(name)
+        if ahead and not fits(ahead[0].what["workload"]):
+            for run in ahead:
+                run.end()
+            ahead = []
+        runs = ahead or start()
+    for name in names:
+        if done[name] < args.repeat:
             left_out.append(f"{name}: {done[name]} of {args.repeat} turns")
-            open_names.remove(name)
-            continue
-        done[name] += 1
-        print(f"{name} {done[name]}: " + ", ".join(brief(r) for r in results), flush=True)
-        if done[name] == args.repeat or any("skipped" in r or "failed" in r for r in results):
-            open_names.remove(name)
 
 
 def brief(result):
     for why in ("skipped", "failed", "out_of_memory"):
         if why in result:
             return f"{result['allocator']} {why}: {result[why].strip()[-160:]}"
-    ms = sorted(result["ms"])
-    return f"{result['allocator']} {ms[len(ms) // 2]:.2f} ms"
+    return f"{result['allocator']} {statistics.median(result['ms']):.2f} ms"
 
 
 def smallest_limit(allocator, workload, plain):
     """Between what is requested at once and what is reserved without a limit, to a thousandth."""
     low, high = int(plain["requested"] * 0.995 / MiB), -(-plain["reserved"] // MiB)
     while high - low > max(2, low // 1000):
-        if seconds_left() < 2 * plain["wall"] + 10:
+        if seconds_left() < 2 * plain["seconds"] + 10:
             left_out.append(f"limit of {workload} with {allocator}: only to be between {low} and {high} MiB")
             return
         limit = (low + high) // 2
-        result = Run(allocator, workload, limit=limit).result(probe=True)
+        run = Run(allocator, workload, limit=limit)
+        lockstep([run])
+        result = record([run], probe=True)[0]
         if "cut" not in result:  # else there is no time left, and that is said
             low, high = (low, limit) if "losses" in result else (limit, high)
 

@@ -1,16 +1,19 @@
 """Training and generation with random weights and data: losses, memory and time of one allocator in one process.
 
-    pytorch_workload.py native|expandable|xseg WORKLOAD [--steps N] [--limit MIB] [--wait]
+    pytorch_workload.py native|expandable|xseg WORKLOAD [--groups N] [--limit MIB] [--wait]
     pytorch_workload.py native|expandable|xseg --soak MINUTES
 
-Prints one line of JSON. The same seed gives the same numbers to every allocator. With --wait it loads PyTorch, says "ready" and
-touches the GPU only after a line on its standard input. Steps are timed by events, so that the CPU may run ahead of the GPU
-as it does in earnest; the first third of them is not timed.
+Prints one line of JSON. The same seed gives the same numbers to every allocator. Steps are timed by groups, from the first one's
+begin until the GPU has done the last, so that within a group the CPU may run ahead of the GPU as it does in earnest; the first third
+of all steps is not timed. With --wait several of these take turns: each says "waits" and goes on after a line on its standard
+input, before it touches the GPU, before each group and before it ends. Its GPU is idle while it waits.
 """
 import argparse
+import itertools
 import json
 import math
 import os
+import statistics
 import sys
 import time
 import warnings
@@ -18,7 +21,7 @@ import warnings
 parser = argparse.ArgumentParser()
 parser.add_argument("allocator", choices=("native", "expandable", "xseg"))
 parser.add_argument("workload", nargs="?")
-parser.add_argument("--steps", type=int, default=0, help="0: as many as the workload has by itself")
+parser.add_argument("--groups", type=int, default=0, help="0: as many as the workload has by itself")
 parser.add_argument("--limit", type=float, default=0, help="MiB that the allocator may reserve")
 parser.add_argument("--soak", type=float, default=0, help="minutes of variable lengths; reserved must not creep")
 parser.add_argument("--wait", action="store_true")
@@ -39,11 +42,16 @@ if args.allocator == "xseg":
 
     warnings.filterwarnings("error", message="this PyTorch")  # half of it in place is no measurement
     xseg_torch.install()
-if args.wait:
-    print("ready", flush=True)
-    if not sys.stdin.readline():
-        sys.exit(0)
 
+
+def wait():
+    if args.wait:
+        print("waits", flush=True)
+        if not sys.stdin.readline():
+            sys.exit(0)
+
+
+wait()
 DIM, LAYERS, HEADS, VOCAB = 1536, 12, 12, 16000
 
 
@@ -240,18 +248,18 @@ def maskrcnn(steps):
         yield loss.detach()
 
 
-# name: the steps, and how many of them
+# name: the steps, how many timed groups (a multiple of six: every order as often), how many steps a group
 WORKLOADS = {
-    "llama_fixed": (train(), 36),
-    "llama_varlen": (train(variable), 48),
-    "llama_bucketed": (train(bucketed), 48),
-    "llama_checkpoint": (train(variable, checkpoints=True, layers=18), 36),
-    "lora": (train(variable, lora=True), 36),
-    "accumulation": (train(variable, accumulate=4, layers=6), 24),
-    "maskrcnn": (maskrcnn, 24),
-    "experts": (train(variable, mlp=Experts, layers=6), 36),
-    "generate": (generate, 12),
-    "small": (small, 120),
+    "llama_fixed": (train(), 60, 3),
+    "llama_varlen": (train(variable), 18, 2),
+    "llama_bucketed": (train(bucketed), 42, 3),
+    "llama_checkpoint": (train(variable, checkpoints=True, layers=18), 18, 2),
+    "lora": (train(variable, lora=True), 18, 3),
+    "accumulation": (train(variable, accumulate=4, layers=6), 18, 1),
+    "maskrcnn": (maskrcnn, 18, 1),
+    "experts": (train(variable, mlp=Experts, layers=6), 24, 2),
+    "generate": (generate, 18, 1),
+    "small": (small, 48, 3),
 }
 
 
@@ -271,36 +279,40 @@ def difference(later, earlier):
     return {name: later[name] - earlier[name] for name in later}
 
 
-def median(numbers):
-    return sorted(numbers)[len(numbers) // 2]
-
-
-def measure(name, steps):
+def measure(name, groups):
     torch.manual_seed(0)
-    run, own_steps = WORKLOADS[name]
-    steps = steps or own_steps
-    first = max(1, steps // 3)  # step that is timed
+    run, own_groups, size = WORKLOADS[name]
+    groups = groups or own_groups
+    warm_up = max(1, groups // 2)
+    steps = run((warm_up + groups) * size)
+    losses, seconds, host = [], [], []
+
+    def group(n):
+        begin = time.perf_counter()
+        losses.extend(itertools.islice(steps, n))
+        issued = time.perf_counter()
+        torch.cuda.synchronize()
+        seconds.append(time.perf_counter() - begin)
+        host.append(issued - begin)
+
     torch.cuda.reset_peak_memory_stats()
-    losses, ends, host, counts = [], [], [], [counters()]
-    begin = time.perf_counter()
-    for loss in run(steps):
-        if len(losses) + 1 == first:
-            counts.append(counters())
-        losses.append(loss)
-        ends.append(torch.cuda.Event(enable_timing=True))
-        ends[-1].record()
-        host.append(time.perf_counter())
+    counts = [counters()]
+    group(warm_up * size)
     counts.append(counters())
-    torch.cuda.synchronize()
-    seconds = time.perf_counter() - begin
+    for _ in range(groups):
+        wait()
+        group(size)
+    wait()
+    counts.append(counters())
     stats = torch.cuda.memory_stats()
     return {
         "losses": [float(loss).hex() for loss in losses],
         "requested": stats["requested_bytes.all.peak"],
         "reserved": stats["reserved_bytes.all.peak"],
-        "ms": [round(a.elapsed_time(b), 4) for a, b in zip(ends[first - 1:], ends[first:])],
-        "host_ms": round(median([(b - a) * 1e3 for a, b in zip(host[first - 1:], host[first:])]), 4),
-        "seconds": round(seconds, 3),
+        "steps": groups * size,
+        "ms": [round(s * 1e3 / size, 4) for s in seconds[1:]],
+        "host_ms": round(statistics.median(host[1:]) * 1e3 / size, 4),
+        "seconds": round(sum(seconds), 3),
         "warm_up": difference(counts[1], counts[0]),
         "steady": difference(counts[2], counts[1]),
     }
@@ -336,7 +348,7 @@ def main():
         return
     result = {"workload": args.workload, "limit": args.limit}
     try:
-        result |= measure(args.workload, args.steps)
+        result |= measure(args.workload, args.groups)
     except ImportError as e:
         result["skipped"] = str(e)
     except torch.OutOfMemoryError as e:

@@ -1,4 +1,6 @@
 """The scripts that measure PyTorch on a GPU, without one: pytorch_run.py and pytorch_compare.py over a worker of made-up figures."""
+import collections
+import itertools
 import json
 import os
 import subprocess
@@ -8,6 +10,7 @@ import tempfile
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 GPU = os.path.join(HERE, "..", "gpu")
+ALLOCATORS = ["native", "expandable", "xseg"]
 WORKER = f"{sys.executable} {os.path.join(HERE, 'fake_worker.py')}"
 
 
@@ -29,11 +32,21 @@ def turns(results):
     return [(r["workload"], r["allocator"], r["turn"]) for r in lines(results) if "turn" in r]
 
 
-def alternates_and_goes_on(results):
+def table(results, ours, control=(1.0,) * 20, workload="lora"):
+    """The line of a workload of which these times are known, beside native ones of 1 to 20."""
+    run(results, "--workloads", workload, "--repeat", "1")
+    native = list(range(1, 21))
+    other = {"native": native, "expandable": [a * b for a, b in zip(native, control)], "xseg": [a * b for a, b in zip(native, ours)]}
+    changed = [{**r, "ms": other[r["allocator"]]} for r in lines(results) if "turn" in r]
+    with open(results, "w") as f:
+        f.writelines(json.dumps(r) + "\n" for r in changed)
+    return next(x for x in script("pytorch_compare.py", results).stdout.splitlines() if x.startswith(workload))
+
+
+def goes_on(results):
     assert run(results, "--workloads", "small,lora", "--repeat", "1").returncode == 0
     assert run(results, "--workloads", "small,lora", "--repeat", "2").returncode == 0
-    order = ["native", "expandable", "xseg"]
-    expected = [(w, a, 0) for w in ("small", "lora") for a in order] + [(w, a, 1) for w in ("small", "lora") for a in order[::-1]]
+    expected = [(w, a, n) for n in (0, 1) for w in ("small", "lora") for a in ALLOCATORS]
     assert turns(results) == expected, turns(results)
     out = script("pytorch_compare.py", results)
     assert out.returncode == 0 and "6 passed, 0 failed, 0 skipped, 0 open" in out.stdout, out.stdout
@@ -41,18 +54,63 @@ def alternates_and_goes_on(results):
     assert "90.0" in out.stdout and "2.667" in out.stdout and "1.33" in out.stdout  # hits, driver ms, growths
 
 
-def slower_is_a_failure(results):
+def goes_in_lockstep(results):
+    log = results + ".log"
+    run(results, "--workloads", "lora,generate", "--repeat", "1", FAKE_LOG=log)
+    with open(log) as f:
+        did = [tuple(line.split()) for line in f]
+    for name in ("lora", "generate"):
+        groups = [(a, int(n)) for w, a, n in did if w == name and n.isdigit() and n != "0"]
+        assert [n for _, n in groups] == [n for n in range(1, 13) for _ in ALLOCATORS], groups
+        order = [a for a, _ in groups]
+        assert all(set(order[i:i + 3]) == set(ALLOCATORS) for i in range(0, 36, 3)), order
+        for place in range(3):
+            assert all(order[place::3].count(a) == 4 for a in ALLOCATORS), order
+        after = collections.Counter(zip(order, order[1:] + order[:1]))
+        assert after == {pair: 6 for pair in itertools.permutations(ALLOCATORS, 2)}, after
+        begin, end = did.index((name, order[0], "1")), did.index((name, order[-1], "12"))
+        assert all(w == name and n.isdigit() for w, _, n in did[begin:end + 1]), did  # nobody loads, none ends
+    assert did.index(("generate", "xseg", "loading")) < did.index(("lora", "native", "1")), did  # but ahead of that
+
+
+def groups_are_compared_in_pairs(results):
+    line = table(results, [(n % 20 + 1) / n for n in range(1, 21)])  # the same times, each a group earlier
+    assert "+9.55 (+6.67…+16.67)" in line and "time FAIL (20 groups)" in line, line
+
+
+def slower_by_how_much(results):
+    assert "+2.00 (+2.00…+2.00)" in (line := table(results, [1.02] * 20)) and "time FAIL" in line, line
+    assert "+0.90" in (line := table(results, [1.009] * 20)) and "time ok" in line, line
+    assert "+2.00 (+0.00…+2.00)" in (line := table(results, [1] * 6 + [1.02] * 14)) and "time open" in line, line
+    assert "+2.00 (+2.00…+2.00)" in (line := table(results, [1] * 5 + [1.02] * 15)) and "time FAIL" in line, line
+    assert "+0.00 (+0.00…+2.00)" in (line := table(results, [1.02] * 9 + [1] * 11)) and "time ok" in line, line
+    line = table(results, [1] * 20, [1.5] * 9 + [1.4] * 11)
+    assert "+0.00 (+0.00…+0.00) +40.00 (+40.00…+50.00)" in line and "time ok" in line, line
+
+
+def small_may_be_no_slower(results):
+    assert "time FAIL" in (line := table(results, [1.001] * 20, workload="small")), line
+    assert "time open" in (line := table(results, [0.999] * 6 + [1.001] * 14, workload="small")), line
+    assert "time ok" in (line := table(results, [0.999] * 14 + [1.001] * 6, workload="small")), line
+
+
+def turns_add_up(results):
+    run(results, "--workloads", "lora,generate", "--repeat", "1", FAKE_SLOWER="0.05")
     run(results, "--workloads", "lora,generate", "--repeat", "2", FAKE_SLOWER="0.02")
     out = script("pytorch_compare.py", results)
-    assert out.returncode == 1 and "+2.00" in out.stdout and out.stdout.count("time FAIL (2 turns)") == 2, out.stdout
+    assert out.returncode == 1 and out.stdout.count("+3.50 (+2.00…+5.00)") == out.stdout.count("time FAIL (24 groups)") == 2, out.stdout
 
 
-def disagreement_is_no_result(results):
-    run(results, "--workloads", "lora", "--repeat", "1", FAKE_SLOWER="0.05")
-    run(results, "--workloads", "lora", "--repeat", "3", FAKE_SLOWER="0.015")
-    run(results, "--workloads", "lora", "--repeat", "4", FAKE_SLOWER="0")
-    out = script("pytorch_compare.py", results)
-    assert "time open (4 turns)" in out.stdout and "1 open" in out.stdout, out.stdout
+def one_that_breaks_off_ends_the_turn(results):
+    died, hung, full = "failed: no luck today\nexit status 1", "failed: killed after 5 s", "out_of_memory: CUDA out of memory."
+    for how, when, why in (("DIES", "loading", died), ("DIES", 0, died), ("DIES", 2, died), ("HANGS", 2, hung), ("FULL", 0, full),
+                           ("FULL", 2, full)):
+        out = run(results, "--workloads", "lora,small", "--repeat", "2", "--patience", "5", **{f"FAKE_{how}": f"lora xseg {when}"})
+        assert out.returncode == 0 and "left out: lora: 1 of 2 turns" in out.stdout, out.stdout + out.stderr
+        assert turns(results) == [("lora", "xseg", 0)] + [("small", a, n) for n in (0, 1) for a in ALLOCATORS], turns(results)
+        out = script("pytorch_compare.py", results)
+        assert out.returncode == 1 and f"FAIL: xseg {why}" in out.stdout and "+0.00" in out.stdout, out.stdout + out.stderr
+        os.remove(results)
 
 
 def limits_by_bisection(results):
@@ -72,7 +130,8 @@ def what_does_not_fit_is_left_out(results):
 
 
 def what_is_cut_off_is_no_failure(results):
-    out = run(results, "--minutes", "0.2", "--grace", "0", "--workloads", "experts", "--repeat", "1", FAKE_SLOW="experts")
+    out = run(results, "--minutes", "0.2", "--grace", "0", "--guess", "0", "--workloads", "experts", "--repeat", "1",
+              FAKE_HANGS="experts xseg 2")
     assert out.returncode == 0 and "left out: experts: 0 of 1 turns" in out.stdout and not turns(results), out.stdout
     assert script("pytorch_compare.py", results).returncode == 0
 
@@ -102,7 +161,7 @@ def what_is_missing_costs_no_table(results):
 
 
 def failures_are_told_early(results):
-    out = run(results, FAKE_BROKEN="xseg")
+    out = run(results, FAKE_DIES="small xseg 1")
     assert out.returncode == 1 and "the check failed with xseg:\nno luck today" in out.stderr, out.stderr
     assert not turns(results)
 
@@ -117,9 +176,9 @@ def wrong_name_is_refused(results):
     assert run(results, "--workloads", "nothing").returncode == 2
 
 
-tests = (alternates_and_goes_on, slower_is_a_failure, disagreement_is_no_result, limits_by_bisection,
-         what_does_not_fit_is_left_out, what_is_cut_off_is_no_failure, soaks, a_soak_that_fails_is_told,
-         what_is_missing_costs_no_table, failures_are_told_early, skipped_is_no_pass, wrong_name_is_refused)
+tests = (goes_on, goes_in_lockstep, groups_are_compared_in_pairs, slower_by_how_much, small_may_be_no_slower, turns_add_up,
+         one_that_breaks_off_ends_the_turn, limits_by_bisection, what_does_not_fit_is_left_out, what_is_cut_off_is_no_failure, soaks,
+         a_soak_that_fails_is_told, what_is_missing_costs_no_table, failures_are_told_early, skipped_is_no_pass, wrong_name_is_refused)
 for test in tests:
     with tempfile.TemporaryDirectory() as folder:
         test(os.path.join(folder, "results.jsonl"))
