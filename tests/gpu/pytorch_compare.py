@@ -151,13 +151,15 @@ def soak():
     for r in results:
         if "soak" in r and "failed" in r:
             print(f"\nsoak: {verdict(False)}: {r['failed']}")
-    most = [r["reserved"] for r in results if "soak" in r and "reserved" in r]
-    if len(most) < 3:
+    tenths = [r for r in results if "soak" in r and "reserved" in r]
+    if len(tenths) < 3:
         return
-    third = len(most) // 3
-    first, last = max(most[:third]), max(most[-third:])
-    print(f"\nsoak: reserved at most {first / MiB:.0f} MiB in the first third, {last / MiB:.0f} in the last: "
-          f"{verdict(last <= first * 1.01)}")
+    third = len(tenths) // 3
+    first, last = (max(r["reserved"] for r in some) for some in (tenths[:third], tenths[-third:]))
+    steps, calls = sum(r["steps"] for r in tenths), sum(r["counters"]["allocations"] for r in tenths)
+    print(f"\nsoak: {steps} steps, {calls} allocations; reserved at most {first / MiB:.0f} MiB in the first third, {last / MiB:.0f} in "
+          f"the last: {verdict(last <= first * 1.01)}")
+    print("MiB, each tenth, at most/at its end: " + " ".join(f"{r['reserved'] / MiB:.0f}/{r['freed'] / MiB:.0f}" for r in tenths))
 
 
 print(next((r["on"] for r in results if "on" in r), "nothing was run"))

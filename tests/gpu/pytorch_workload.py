@@ -7,8 +7,11 @@ Prints one line of JSON. The same seed gives the same numbers to every allocator
 begin until the GPU has done the last, so that within a group the CPU may run ahead of the GPU as it does in earnest; the first third
 of all steps is not timed. With --wait several of these take turns: each says "waits" and goes on after a line on its standard
 input, before it touches the GPU, before each group and before it ends. Its GPU is idle while it waits.
+
+--soak has two layers instead of twelve, so that a few minutes have many steps; it says how many, and how many allocations.
 """
 import argparse
+import gc
 import itertools
 import json
 import math
@@ -177,7 +180,7 @@ def bucketed(rng, i):
 
 def train(lengths=fixed, accumulate=1, lora=False, **options):
     def run(steps):
-        rng = torch.Generator().manual_seed(0)
+        rng = torch.Generator().manual_seed(torch.initial_seed())
         with torch.device("cuda"):
             model = Llama(**options)
             model = (with_lora(model) if lora else model).bfloat16()
@@ -319,17 +322,20 @@ def measure(name, groups):
 
 
 def soak(minutes):
-    """Reserved, at most, in each tenth of the time; a line for each, so that a run that is cut off has said something."""
-    tenth, most, steps = minutes * 6, 0, 0
-    begin = time.time()
+    """Each tenth of the time, a line of its own, so that a run that is cut off has said something: how much was done in it, what
+    was reserved at most, and at its end, with every tensor freed but the cache kept."""
+    begin, seed, before = time.time(), 0, counters()
     for i in range(10):
-        while time.time() < begin + tenth * (i + 1):
-            torch.manual_seed(i)
-            for _ in train(variable)(50):
+        most = steps = 0
+        while time.time() < begin + minutes * 6 * (i + 1):
+            torch.manual_seed(seed := seed + 1)
+            for _ in train(variable, layers=2)(50):
                 most = max(most, torch.cuda.memory_reserved())
                 steps += 1
-        yield {"soak": minutes, "tenth": i, "reserved": most, "steps": steps}
-        most = 0
+        gc.collect()
+        before, earlier = counters(), before
+        yield {"soak": minutes, "tenth": i, "reserved": most, "freed": torch.cuda.memory_reserved(), "steps": steps,
+               "counters": difference(before, earlier)}
 
 
 def tell(result):

@@ -19,7 +19,8 @@ GROUPS = 12
 
 if "soak" in options:
     for i in range(10):
-        print(json.dumps({"allocator": allocator, "soak": float(options["soak"]), "tenth": i, "reserved": 100 * MiB}), flush=True)
+        print(json.dumps({"allocator": allocator, "soak": float(options["soak"]), "tenth": i, "reserved": 100 * MiB, "freed": 90 * MiB,
+                          "steps": 7, "counters": {"allocations": 70}}), flush=True)
     sys.exit(os.environ.get("FAKE_SOAK"))
 workload = arguments[1]
 limit = float(options.get("limit", 0))

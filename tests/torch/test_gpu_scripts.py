@@ -140,7 +140,8 @@ def soaks(results):
     out = run(results, "--minutes", "2", "--workloads", "lora", "--repeat", "1", "--soak", "1")
     assert out.returncode == 0 and "left out" not in out.stdout, out.stdout
     out = script("pytorch_compare.py", results)
-    assert "in the first third, 100 in the last: ok" in out.stdout, out.stdout
+    assert "70 steps, 700 allocations" in out.stdout and "100 MiB in the first third, 100 in the last: ok" in out.stdout, out.stdout
+    assert " 100/90" * 10 in out.stdout, out.stdout
 
 
 def a_soak_that_fails_is_told(results):
