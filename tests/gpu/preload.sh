@@ -77,7 +77,7 @@ both() { if [ "$1" = ok ]; then echo "$2"; else echo "$1"; fi; }
 compare() {
   what=$1
   shift
-  "$PYTHON" "$here/preload_times.py" "$what" "$preload" "$@" >"$work/times.out" 2>"$work/times.err" ||
+  "$PYTHON" -B "$here/preload_times.py" "$what" "$preload" "$@" >"$work/times.out" 2>"$work/times.err" ||
     echo "times of $what|||FAILED: see $work/times.err" >>"$work/times.out"
   while IFS='|' read -r name plain under verdict; do row "$name" "$plain" "$under" "$verdict"; done <"$work/times.out"
 }

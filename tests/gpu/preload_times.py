@@ -7,7 +7,6 @@ differences, or of ratios, counts. Each row is a line NAME|WITHOUT|UNDER|VERDICT
 Numbers in brackets are an interval that the median is in with a probability of 95 %, whatever the noise; with fewer than
 six numbers all of them. A row fails when all of the interval is above what is allowed.
 """
-import math
 import os
 import re
 import signal
@@ -16,18 +15,10 @@ import subprocess
 import sys
 import time
 
+from median_interval import median_interval
+
 GIB = 1 << 30
 WARM, WINDOWS, SECONDS = 3, 21, 120
-
-
-def median_interval(values):
-    values = sorted(values)
-    n, skip, tail = len(values), 0, 2.0**-len(values)
-    while tail <= 0.025:
-        skip += 1
-        tail += math.comb(n, skip) / 2**n
-    skip = max(skip - 1, 0)
-    return statistics.median(values), values[skip], values[n - 1 - skip]
 
 
 def shown(values, form="%.3f"):

@@ -8,9 +8,10 @@ there is. "open": the median says slower, but not its whole interval.
 """
 import collections
 import json
-import math
 import statistics
 import sys
+
+from median_interval import median_interval
 
 ALLOCATORS = ("native", "expandable", "xseg")
 MOST = 1.03  # peak reserved over peak requested
@@ -48,25 +49,19 @@ def ms(runs):
 
 
 def changes(ours, theirs):
-    """Of each group that both have had, sorted."""
+    """Of each group that both have had."""
     other = {r["turn"]: r["ms"] for r in theirs}
-    return sorted(a / b - 1 for r in ours if r["turn"] in other for a, b in zip(r["ms"], other[r["turn"]], strict=True))
-
-
-def interval(numbers):
-    """Of the median, 95 %: as many numbers are above it as heads fall in so many throws."""
-    outside = int(len(numbers) / 2 - 0.98 * math.sqrt(len(numbers)))
-    return numbers[outside], numbers[-1 - outside]
+    return [a / b - 1 for r in ours if r["turn"] in other for a, b in zip(r["ms"], other[r["turn"]], strict=True)]
 
 
 def span(numbers):
-    low, high = interval(numbers)
-    return f"{statistics.median(numbers) * 100:+.2f} ({low * 100:+.2f}…{high * 100:+.2f})"
+    return "{:+.2f} ({:+.2f}…{:+.2f})".format(*(x * 100 for x in median_interval(numbers)))
 
 
 def judge_time(name, numbers):
     most = 0 if name in FASTER else SLOWER
-    return True if statistics.median(numbers) <= most else False if interval(numbers)[0] > most else None
+    median, low, _ = median_interval(numbers)
+    return True if median <= most else False if low > most else None
 
 
 # ---- losses ------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ WORKER = f"{sys.executable} {os.path.join(HERE, 'fake_worker.py')}"
 
 
 def script(name, *arguments, **environment):
-    return subprocess.run([sys.executable, os.path.join(GPU, name), *arguments], env={**os.environ, **environment},
+    return subprocess.run([sys.executable, "-B", os.path.join(GPU, name), *arguments], env={**os.environ, **environment},
                           capture_output=True, text=True, timeout=120)
 
 
