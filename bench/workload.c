@@ -68,16 +68,21 @@ static bool run_control(void *ctx, unsigned thread, uint64_t n)
 }
 
 /* Beside every row, so that a change of the clock rate in a long run is in both. */
-static double control_ns(const struct xs_plan *plan)
+static double control_ns(const struct xs_plan *plan, unsigned n_threads)
 {
     union {
         const struct xs_contestant *who;
         void *ctx;
     } control = {.who = &xs_contestant_glibc};
-    struct xs_job job = {.n_threads = 1, .ctx = control.ctx, .run = run_control};
+    struct xs_job job = {.n_threads = n_threads, .ctx = control.ctx, .run = run_control};
     struct xs_plan short_plan = {.rounds = CONTROL_ROUNDS, .round_ns = plan->round_ns};
     struct xs_timing timing;
     return xs_rounds_time(&job, &short_plan, &timing) ? timing.ns_per_op : NAN;
+}
+
+double xs_workload_control_ratio(const struct xs_bench *b, unsigned n_threads)
+{
+    return n_threads * control_ns(&b->plan, 1) / control_ns(&b->plan, n_threads);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -117,7 +122,7 @@ struct xs_row xs_workload_row(const struct xs_bench *b, const char *bench, unsig
     struct xs_row row = blank_row(b, bench);
     row.threads = threads;
     row.size = size;
-    row.control_ns = control_ns(&b->plan);
+    row.control_ns = control_ns(&b->plan, 1);
     return row;
 }
 

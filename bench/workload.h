@@ -50,6 +50,8 @@ void xs_workload_end_streams(const struct xs_bench *b, const xseg_stream *stream
 /* A row for this contestant, with the control measured just now, all else NaN. */
 struct xs_row xs_workload_row(const struct xs_bench *b, const char *bench, unsigned threads,
                               uint64_t size);
+/* The rate of the control on so many threads over that on one: they share nothing, so it is what the machine allows. */
+double xs_workload_control_ratio(const struct xs_bench *b, unsigned n_threads);
 void xs_workload_take(struct xs_row *row, const struct xs_timing *timing);
 /* Bounds for what is too slow to be repeated as often as the plan says. */
 unsigned xs_workload_few_rounds(const struct xs_bench *b);
