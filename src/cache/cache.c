@@ -77,7 +77,7 @@ void xs_cache_record(struct xs_cache *c, enum xs_event_kind kind, const struct x
 
 static void append(struct xs_cached_list *list, struct xs_block *block)
 {
-    block->next_cached = list->head;
+    xs_cached_link(block, list->head);
     list->head = block;
     list->count++;
 }

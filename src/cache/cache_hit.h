@@ -41,7 +41,7 @@ static inline struct xs_block *xs_cache_pop(struct xs_cache *c, uint64_t key, si
         block = NULL;
     if (xs_likely(block != NULL)) {
         bin->head = block->next_cached;
-        __builtin_prefetch(bin->head, 1); /* it may lie in another core's cache */
+        xs_cached_fetch(block);
         bin->count--;
         xs_block_set_state(block, XS_BLOCK_LIVE);
         block->requested = requested;
@@ -73,7 +73,7 @@ static inline bool xs_cache_push(struct xs_cache *c, struct xs_block *block)
     if (xs_likely(fits)) {
         xs_block_set_state(block, XS_BLOCK_CACHED);
         block->stamp = atomic_load_explicit(c->shared->epoch, memory_order_relaxed);
-        block->next_cached = bin->head;
+        xs_cached_link(block, bin->head);
         xs_cache_list_bin(c, bin);
         bin->head = block;
         bin->count++;

@@ -42,9 +42,12 @@ struct xs_block {
     _Atomic uint8_t state;    /* enum xs_block_state; LIVE <-> CACHED without the HEAP lock */
     uint8_t device;           /* ordinal */
     bool cacheable;           /* LIVE: may be kept in a thread's cache when it is freed */
-    uint32_t age;             /* FREE, classic: the heap's search count when it became free */
-    uint64_t key;             /* LIVE and CACHED: size and stream, see cache/cache.h */
-    size_t requested;         /* LIVE: bytes that were asked for */
+    union {
+        uint32_t age;  /* FREE, classic: the heap's search count when it became free */
+        int32_t ahead; /* CACHED: cache lines from here to the one after the next; a hint */
+    };
+    uint64_t key;     /* LIVE and CACHED: size and stream, see cache/cache.h */
+    size_t requested; /* LIVE: bytes that were asked for */
     union {
         struct xs_block *next_cached; /* CACHED: the next one in its bin */
         struct xs_origin origin;      /* LIVE and WAITING: whose it is */
