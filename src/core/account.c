@@ -41,13 +41,10 @@ static void merge_tally(struct xseg_gauge *gauge, const struct xs_tally *t, int6
     gauge->freed += xs_tally_out(t);
 }
 
-/* Threads are looked at one after the other, so the sum may be more than there ever was. Before all are merged,
- * what is booked so far may be less than nothing. */
+/* Threads are looked at one after the other, so the sum may be more than there ever was. */
 static void cap_peak(struct xseg_gauge *gauge, const struct xseg_gauge *reserved)
 {
-    if (gauge->peak > reserved->peak)
-        gauge->peak = reserved->peak;
-    raise_peak(gauge, 0);
+    gauge->peak = xs_min(gauge->peak, reserved->peak);
 }
 
 static void cap_peaks(struct xseg_stats *now)
