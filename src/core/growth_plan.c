@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "core/extent_size.h"
 #include "core/growth.h"
 #include "policy/size_class.h"
 
@@ -136,71 +137,6 @@ static void gather(struct xs_growth *g)
     g->gathered = true;
 }
 
-static bool use_movable(struct xs_growth *g, struct part *part, size_t missing, size_t room)
-{
-    gather(g);
-    struct xs_extent *e = xs_movable_largest(&g->movable, missing);
-    if (!e) {
-        e = xs_movable_smallest(&g->movable, missing);
-        if (!e || e->bytes > missing + room)
-            return false;
-    }
-    xs_movable_take(&g->movable, e);
-    place_extent(g, part, e, &g->moved);
-    return true;
-}
-
-/* A program that hardly frees anything, as when it loads its weights, gets its memory in the largest pieces
- * that fit: nothing suggests that they will ever be cut up, and each handle costs the same. Not under a limit,
- * where every byte may count in the end. */
-#define LARGE_REQUEST (64 * XS_MIB)
-#define ACCUMULATES   10 /* one byte in so many came back */
-
-static bool only_accumulates(const struct xs_growth *g)
-{
-    return g->new_bytes >= LARGE_REQUEST && g->dev->limit_bytes == SIZE_MAX &&
-           g->dev->came_back * ACCUMULATES <= g->dev->went_out;
-}
-
-/* A small program gets its memory by a quarter of the calls. Further on this would cost memory: large extents that
- * are pinned add up. */
-static unsigned least_granules(size_t reserved)
-{
-    if (reserved < 768 * XS_MIB)
-        return 8;
-    return reserved < 2 * XS_GIB ? 4 : 1;
-}
-
-static size_t least_of_small(const struct xs_growth *g, size_t missing)
-{
-    const struct xs_device *dev = g->dev;
-    if (dev->limit_bytes != SIZE_MAX)
-        return 0;
-    return xs_min(least_granules(dev->stats.now.reserved_bytes.current) * dev->caps.granule,
-                  missing);
-}
-
-/* How large a new extent is: see docs/design.md "Extent size follows the request". */
-static size_t fresh_size(const struct xs_growth *g, size_t missing, size_t room, size_t headroom)
-{
-    const struct xs_device *dev = g->dev;
-    size_t granule = dev->caps.granule;
-    size_t reserved = dev->stats.now.reserved_bytes.current;
-    size_t bytes = xs_max(granule, g->new_bytes / dev->policy.extent_share);
-    bytes = xs_max(bytes, least_of_small(g, missing));
-    bool tight = headroom < (reserved + g->fresh_bytes + headroom) / 4;
-    if (!tight && only_accumulates(g))
-        bytes =
-            xs_max(missing, xs_min(2 * missing, reserved / 8)); /* the next one finds the rest */
-    else if (!tight)
-        bytes = xs_max(bytes, (size_t)((double)reserved * dev->policy.extent_ahead));
-    bytes = xs_min(xs_max(bytes, dev->policy.extent_min), dev->policy.extent_max);
-    bytes = xs_pow2_floor(xs_max(granule, bytes) / granule) * granule;
-    size_t most = room && !tight ? missing + room : missing;
-    most = xs_min(most, xs_min(headroom, dev->max_fresh_bytes));
-    return xs_min(bytes, xs_pow2_floor(most / granule) * granule);
-}
-
 /* Extents less than half as large as a new one would be are traded, the smallest first. */
 #define TRADE_RATIO 2
 
@@ -210,7 +146,7 @@ static bool use_trade(struct xs_growth *g, struct part *part, size_t missing, si
     gather(g);
     if (!g->movable.bytes || !dev->max_fresh_bytes)
         return false;
-    size_t bytes = fresh_size(g, missing, room, SIZE_MAX / 2), gone = 0;
+    size_t bytes = xs_extent_size(g, missing, room, SIZE_MAX / 2), gone = 0;
     const struct xs_extent *largest = xs_movable_largest(&g->movable, missing);
     if (!largest || largest->bytes * TRADE_RATIO > bytes || g->movable.bytes < bytes)
         return false;
@@ -230,23 +166,56 @@ static bool use_trade(struct xs_growth *g, struct part *part, size_t missing, si
     return true;
 }
 
-/* Nothing new can be had, and what could move is too large for the gap: one is traded for smaller ones. */
-static bool use_split(struct xs_growth *g, struct part *part, size_t missing)
+/* One that could move is traded for smaller ones, of `most` bytes at most: all of it, if so much is missing. */
+static bool split(struct xs_growth *g, struct part *part, struct xs_extent *large, size_t missing,
+                  size_t most)
 {
     size_t granule = g->dev->caps.granule;
-    gather(g);
-    struct xs_extent *large = xs_movable_smallest(&g->movable, missing);
-    if (!large)
+    missing = xs_min(missing, large->bytes);
+    if (!xs_heap_reserve(g->heap, (missing / granule + 1) * RECORDS_A_STEP))
         return false;
     xs_movable_take(&g->movable, large);
     xs_list_push_back(&g->traded, &large->link);
     for (size_t bytes; missing; missing -= bytes) {
-        bytes = xs_pow2_floor(missing / granule) * granule;
+        bytes = xs_pow2_floor(xs_min(missing, most) / granule) * granule;
         struct xs_extent *e = xs_extent_new(&g->dev->extents, bytes);
         if (!e)
             return false;
         place_extent(g, part, e, &g->fresh);
     }
+    return true;
+}
+
+/* Nothing new can be had, and what could move is too large for the gap. */
+static bool use_split(struct xs_growth *g, struct part *part, size_t missing)
+{
+    gather(g);
+    struct xs_extent *large = xs_movable_smallest(&g->movable, missing);
+    return large && split(g, part, large, missing, missing);
+}
+
+/* A large one that could move stays small from now on, if memory is not just being taken for good. */
+static bool should_split(const struct xs_growth *g, const struct xs_extent *e)
+{
+    const struct xs_device *dev = g->dev;
+    return e->bytes > 2 * xs_extent_most_to_pin(dev) && !xs_extent_only_accumulates(g) &&
+           dev->limit_bytes == SIZE_MAX && dev->max_fresh_bytes;
+}
+
+static bool use_movable(struct xs_growth *g, struct part *part, size_t missing, size_t room)
+{
+    gather(g);
+    struct xs_extent *e = xs_movable_largest(&g->movable, missing);
+    if (!e)
+        e = xs_movable_smallest(&g->movable, missing);
+    if (!e)
+        return false;
+    if (should_split(g, e))
+        return split(g, part, e, missing, xs_extent_most_to_pin(g->dev));
+    if (e->bytes > missing + room)
+        return false;
+    xs_movable_take(&g->movable, e);
+    place_extent(g, part, e, &g->moved);
     return true;
 }
 
@@ -260,7 +229,7 @@ static enum xseg_result use_fresh(struct xs_growth *g, struct part *part, size_t
         return XSEG_OK;
     if (headroom < dev->caps.granule)
         return xs_fail(XSEG_ERROR_OUT_OF_MEMORY, "neither the limit nor the driver leaves room");
-    struct xs_extent *e = xs_extent_new(&dev->extents, fresh_size(g, missing, room, headroom));
+    struct xs_extent *e = xs_extent_new(&dev->extents, xs_extent_size(g, missing, room, headroom));
     if (!e)
         return xs_fail(XSEG_ERROR_HOST_MEMORY, "no host memory for an extent's record");
     g->fresh_bytes += e->bytes;

@@ -62,17 +62,18 @@
       "Limit of reserved memory on each device; the smaller of it and "                            \
       "per_process_memory_fraction counts.")                                                       \
     X(extent_share, "extent_share",                                                                \
-      COUNT, "56", "[1, 256]", "", KEEP, LIVE,                                                     \
+      COUNT, "44", "[1, 256]", "", KEEP, LIVE,                                                     \
       "A new extent is about this part (one Nth) of the bytes that a request lacks.")              \
     X(extent_min, "extent_min",                                                                    \
       SIZE, "0", "[0, 1T]", "", KEEP, LIVE,                                                        \
       "The smallest extent; 0: one granule.")                                                      \
     X(extent_max, "extent_max",                                                                    \
-      SIZE, "128M", "[1, 1T]", "", KEEP, LIVE,                                                     \
+      SIZE, "64M", "[1, 1T]", "", KEEP, LIVE,                                                     \
       "The largest extent.")                                                                       \
     X(extent_ahead, "extent_ahead",                                                                \
-      SHARE, "0.0013", "[0, 0.5]", "", KEEP, LIVE,                                                  \
-      "A new extent is at least this share of reserved memory.")                                   \
+      SHARE, "0.0006", "[0, 0.5]", "", KEEP, LIVE,                                                  \
+      "A new extent is at least this share of reserved memory, and where memory is also freed at " \
+      "most half of it, or four granules if that is more.")                                        \
     X(slack, "slack",                                                                              \
       SHARE, "0.02", "[0, 1]", "", KEEP, LIVE,                                                     \
       "Share of peak live memory by which reserved may exceed it while the GPU is still busy "     \

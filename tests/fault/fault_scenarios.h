@@ -139,6 +139,19 @@ static void narrow_hole(void)
     limit_to_reserved(0);
 }
 
+/* What was taken for good in large extents is free after all. */
+static void freed_weights(void)
+{
+    void *weights = hold(128 * XS_MIB);
+    hold(2 * XS_MIB);
+    drop(weights);
+}
+
+static enum xseg_result request_160_mib(void)
+{
+    return request_on(160 * XS_MIB, NULL);
+}
+
 /* hole, free, hole, live: the window needs new memory at two places. */
 static void several_holes(void)
 {
@@ -402,6 +415,10 @@ static const struct scenario scenarios[] = {
     {.name = "grow by splitting an extent",
      .set_up = narrow_hole,
      .act = request_20_mib,
+     .trades = true},
+    {.name = "grow by splitting large extents",
+     .set_up = freed_weights,
+     .act = request_160_mib,
      .trades = true},
     {.name = "window over several holes", .set_up = several_holes, .act = request_20_mib},
     {.name = "overfill",

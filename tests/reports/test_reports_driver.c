@@ -50,26 +50,26 @@ static void r31_smaller_extents(void)
 }
 
 /*
- * The device is full, and all that is free is one extent larger than the gap. Addresses in MiB, * is live:
- *   [0 4 hole) [4 8 *) [8 12 hole) [12 44 free) [44 48 *) [48 80 free) [80 88 *, of the extents of the holes)
- * 36 MiB fit at 8 if the gap of 4 is filled, and that takes the extent at 48 apart.
+ * The device is full, and all that is free is one extent larger than the gap. Addresses in granules of 8 MiB, * is live:
+ *   [0 1 hole) [1 2 *) [2 3 hole) [3 7 free) [7 8 *) [8 12 free) [12 14 *, of the extents of the holes)
+ * Five fit at 2 if the gap is filled, and that takes the extent at 8 apart.
  */
 static void r31_full_device(void)
 {
     enum { FIRST, KEPT, GAP, FREE, BORDER, LARGE, BLOCKS };
-    static const size_t mib[BLOCKS] = {4, 4, 4, 32, 4, 32};
+    static const size_t mib[BLOCKS] = {8, 8, 8, 32, 8, 32};
     void *p[BLOCKS];
     for (unsigned i = 0; i < BLOCKS; i++)
         p[i] = must_fit(mib[i] * XS_MIB);
     XT_EQUAL(xt_stats(0).extents.current, BLOCKS);
     xt_free(p[FIRST]);
     xt_free(p[GAP]);
-    void *moved = must_fit(8 * XS_MIB);
+    void *moved = must_fit(16 * XS_MIB);
     xt_free(p[FREE]);
     xt_free(p[LARGE]);
-    XT_EQUAL(xt_reserved(), 80 * XS_MIB);
-    void *q = must_fit(36 * XS_MIB);
-    XT_EQUAL(xt_reserved(), 52 * XS_MIB);
+    XT_EQUAL(xt_reserved(), 96 * XS_MIB);
+    void *q = must_fit(40 * XS_MIB);
+    XT_EQUAL(xt_reserved(), 72 * XS_MIB);
     void *const rest[] = {q, moved, p[KEPT], p[BORDER]};
     for (size_t i = 0; i < XS_COUNT_OF(rest); i++)
         xt_free(rest[i]);
@@ -287,7 +287,7 @@ int main(void)
         REPORT("R31: the same in classic mode", r31_classic, CLASSIC),
         REPORT("R31: smaller extents are tried before giving up", r31_smaller_extents),
         REPORT("R31: a full device takes a larger extent apart", r31_full_device,
-               "XSEG_SIM_CAPACITY=80M", "ALLOC_CONF=extent_share:1"),
+               "XSEG_SIM_CAPACITY=96M", "XSEG_SIM_GRANULARITY=8M"),
         REPORT("R31: another error is not called a shortage", r31_other_error),
         REPORT("R63: a refused handle type is dropped once and remembered", r63),
         REPORT("R63: a driver that supports no extents is an error", r63_nothing_works),

@@ -77,6 +77,19 @@ static void r01_hard_large_extents(void)
     free_survivors();
 }
 
+/* What was taken for good came in large extents. It was not for good: they are made small before they are pinned. */
+static void r01_made_small(void)
+{
+    void *weights = xt_alloc(128 * XS_MIB), *border = xt_alloc(2 * XS_MIB);
+    XT_EQUAL(xt_stats(0).extents.current, 3);
+    xt_free(weights);
+    void *larger = xt_alloc(160 * XS_MIB);
+    XT_AT_MOST(1 + 128 / 8, xt_stats(0).extents.current);
+    XT_EQUAL(xt_reserved(), 162 * XS_MIB);
+    xt_free(larger);
+    xt_free(border);
+}
+
 /* ---- R02: A, B, A ----------------------------------------------------------------------------- */
 
 static void r02(void)
@@ -365,6 +378,7 @@ int main(void)
                "ALLOC_CONF=extent_max:2M"),
         REPORT("R01 hard: with large extents the report names pinned memory",
                r01_hard_large_extents, "ALLOC_CONF=extent_min:32M,extent_max:32M"),
+        REPORT("R01: large extents are made small when they are wanted elsewhere", r01_made_small),
         REPORT("R02: A, B, A fits again", r02),
         REPORT("R02: A, B, A fits again in classic mode with max_split_size_mb", r02_classic,
                "ALLOC_CONF=expandable_segments:False,max_split_size_mb:512"),
