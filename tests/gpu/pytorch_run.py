@@ -7,16 +7,22 @@ it. So a run that is cut off loses nothing, and may be taken up by another. In o
 
   check    a few steps of each allocator: what would go wrong everywhere goes wrong at once
   times    a turn of each workload, as often as there is time for, at most R times; workloads that have had fewest come first
-  limits   --limits: the smallest limit at which a workload completes, of expandable and of xseg, by bisection
+  limits   --limits: the smallest limit at which a workload completes, of expandable and of xseg
   soak     --soak: variable lengths on xseg
 
 In a turn, native, expandable and xseg go in lockstep: one has the machine for a group of steps while the other two wait. So the
-three times of a group are of nearly the same moment, and of the same clocks. The order changes from group to group.
+three times of a group are of nearly the same moment, and of the same clocks. The order changes from group to group. There are as
+many groups as there is time for within --seconds, six or a multiple of six.
+
+Limits are tried by bisection on a ladder: RUNGS times what is requested at once, and what each of the two reserved without a limit in
+their latest turn. A try is of one pass through a workload's data, up to eight side by side; so its times are no measurement. A limit
+that completes is taken to hold for all above it, and one's own reserved without a limit is not tried.
 
 Exit status 1: the check failed, and nothing else was run. What was left out for want of time is said at the end.
 """
 import argparse
 import collections
+import concurrent.futures
 import itertools
 import json
 import os
@@ -28,10 +34,13 @@ import tempfile
 import threading
 import time
 
-NAMES = ("llama_fixed", "llama_varlen", "llama_bucketed", "llama_checkpoint", "lora", "accumulation", "maskrcnn", "experts",
-         "generate", "small")
+# those that are hardest to settle first, should the time be short
+NAMES = ("generate", "small", "llama_varlen", "lora", "accumulation", "maskrcnn", "experts", "llama_checkpoint", "llama_bucketed",
+         "llama_fixed")
 ALLOCATORS = ("native", "expandable", "xseg")
 WITHOUT_LIMIT = ("small", "maskrcnn", "llama_fixed")  # not worth the time
+RUNGS = (1.002, 1.005, 1.01, 1.02, 1.03, 1.04)
+TOGETHER, MEMORY = 8, 120 << 30  # tries side by side, and what they may reserve in all
 MiB = 1 << 20
 
 parser = argparse.ArgumentParser()
@@ -42,12 +51,13 @@ parser.add_argument("--repeat", type=int, default=5)
 parser.add_argument("--limits", action="store_true")
 parser.add_argument("--soak", type=float, default=0)
 parser.add_argument("--grace", type=float, default=15, help="seconds for a run that is under way when the time is over")
+parser.add_argument("--seconds", type=float, default=10, help="for the groups of a turn, of all three")
 parser.add_argument("--patience", type=float, default=60, help="seconds for a warm-up or a group")
-parser.add_argument("--guess", type=float, default=40, help="seconds that a workload's first turn is thought to take")
+parser.add_argument("--guess", type=float, default=30, help="seconds that a workload's first turn, or a try, is thought to take")
 parser.add_argument("--worker", default=f"{shlex.quote(sys.executable)} tests/gpu/pytorch_workload.py")
 args = parser.parse_args()
 end = time.time() + args.minutes * 60
-left_out = []
+left_out, recording = [], threading.Lock()
 
 
 def seconds_left():
@@ -69,10 +79,10 @@ class Run:
         self.errors = tempfile.TemporaryFile("w+", errors="replace")
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True)
 
-    def go(self):
+    def go(self, word="go"):
         self.waits = False
         try:
-            os.write(self.process.stdin.fileno(), b"go\n")
+            os.write(self.process.stdin.fileno(), f"{word}\n".encode())
         except BrokenPipeError:
             pass  # settle() says why
 
@@ -107,8 +117,12 @@ def orders(runs):
     return [way[i:] + way[:i] for way in (runs, runs[::-1]) for i in range(len(runs))]
 
 
-def lockstep(runs, start_next=list):
-    """To the end of them all, or of the first that fails. The next ones load PyTorch while these warm up; then they wait."""
+def enough(done, groups, begin):
+    return done == groups if groups else done > 0 and done % 6 == 0 and time.monotonic() - begin >= args.seconds
+
+
+def lockstep(runs, groups=0, start_next=list):
+    """So many groups, or by the clock; but only until one fails. The next ones load PyTorch while these warm up; then they wait."""
     for run in runs:
         run.settle()
     for run in runs:
@@ -116,12 +130,17 @@ def lockstep(runs, start_next=list):
     ahead = start_next()
     for run in runs + ahead:
         run.settle()
-    for order in itertools.cycle(orders(runs)):
-        if any(run.result for run in runs):
+    begin = time.monotonic()
+    for done, order in enumerate(itertools.cycle(orders(runs))):
+        failed = any(run.result for run in runs)
+        if failed or enough(done, groups, begin):
             break
         for run in order:
             run.go()
             run.settle()
+    for run in [] if failed else runs:
+        run.go("end")
+        run.settle()
     for run in runs:
         run.end()
     return ahead
@@ -131,14 +150,14 @@ def record(runs, **more):
     """The results, which are also appended to the file; what the end of the time has cut off is not."""
     results = [{**run.result, **more} for run in runs if run.result]
     if not any("cut" in r for r in results):
-        with open(args.results, "a") as f:
+        with recording, open(args.results, "a") as f:
             f.writelines(json.dumps(r) + "\n" for r in results)
     return results
 
 
 def earlier():
     try:
-        with open(args.results) as f:
+        with recording, open(args.results) as f:
             return [json.loads(line) for line in f if line.strip()]
     except FileNotFoundError:
         return []
@@ -148,8 +167,8 @@ def earlier():
 
 
 def check():
-    runs = [Run(allocator, "small", groups=3) for allocator in ALLOCATORS]
-    lockstep(runs)
+    runs = [Run(allocator, "small") for allocator in ALLOCATORS]
+    lockstep(runs, groups=3)
     losses = {}
     for result in record(runs, check=True):
         if "losses" not in result:
@@ -176,7 +195,7 @@ def times(names, until):
     while runs:
         name, begin = runs[0].what["workload"], time.time()
         done[name] += 1
-        ahead = lockstep(runs, start)
+        ahead = lockstep(runs, start_next=start)
         results = record(runs, turn=done[name] - 1)
         cost[name] = time.time() - begin
         if any("cut" in r for r in results):
@@ -202,29 +221,41 @@ def brief(result):
     return f"{result['allocator']} {statistics.median(result['ms']):.2f} ms"
 
 
-def smallest_limit(allocator, workload, plain):
-    """Between what is requested at once and what is reserved without a limit, to a thousandth."""
-    low, high = int(plain["requested"] * 0.995 / MiB), -(-plain["reserved"] // MiB)
-    while high - low > max(2, low // 1000):
-        if seconds_left() < 2 * plain["seconds"] + 10:
-            left_out.append(f"limit of {workload} with {allocator}: only to be between {low} and {high} MiB")
-            return
-        limit = (low + high) // 2
-        run = Run(allocator, workload, limit=limit)
-        lockstep([run])
-        result = record([run], probe=True)[0]
-        if "cut" not in result:  # else there is no time left, and that is said
-            low, high = (low, limit) if "losses" in result else (limit, high)
+def attempt(allocator, workload, limit):
+    run = Run(allocator, workload, limit=limit, groups=0)
+    lockstep([run], groups=1)
+    return record([run], probe=True)[0]
 
 
-def limits(names):
+def smallest_limit(allocator, workload, rungs, until):
+    """rungs: MiB, ascending; above them is what is reserved without a limit."""
+    tried = {r["limit"]: "losses" in r for r in earlier() if "probe" in r and (r["allocator"], r["workload"]) == (allocator, workload)}
+    low, high = 0, len(rungs)
+    while low < high:
+        limit = rungs[middle := (low + high) // 2]
+        if limit not in tried:
+            result = attempt(allocator, workload, limit) if until() >= args.guess else {"cut": "the time is over"}
+            if "cut" in result:
+                left_out.append(f"limit of {workload} with {allocator}: not tried at {rungs[low:high]} MiB")
+                return
+            tried[limit] = "losses" in result
+        low, high = (low, middle) if tried[limit] else (middle + 1, high)
+
+
+def limits(names, until):
     plain = {(r["allocator"], r["workload"]): r for r in earlier() if "turn" in r and "losses" in r}
+    searches = []
     for name in names:
-        for allocator in ("expandable", "xseg"):
-            if (allocator, name) not in plain or seconds_left() < 30:
-                left_out.append(f"limit of {name} with {allocator}")
-            else:
-                smallest_limit(allocator, name, plain[allocator, name])
+        if any((allocator, name) not in plain for allocator in ALLOCATORS):
+            left_out.append(f"limits of {name}: it has no turn")
+            continue
+        requested, *most = (plain[allocator, name][what] for allocator, what in zip(ALLOCATORS, ("requested", "reserved", "reserved")))
+        ladder = sorted({round(requested * rung / MiB) for rung in RUNGS} | {-(-n // MiB) for n in most})
+        searches += [(a, name, [rung for rung in ladder if rung * MiB < n], until) for a, n in zip(ALLOCATORS[1:], most)]
+    largest = max((rungs[-1] for _, _, rungs, _ in searches if rungs), default=1)
+    with concurrent.futures.ThreadPoolExecutor(max(1, min(TOGETHER, MEMORY // (largest * MiB)))) as pool:
+        for search in [pool.submit(smallest_limit, *search) for search in searches]:
+            search.result()
 
 
 def soak(minutes):
@@ -244,14 +275,10 @@ def main():
         parser.error(f"no workload {unknown[0]}; there are {', '.join(NAMES)}")
     if not check():
         return 1
-    kept = args.soak * 60 + (0.4 * max(0, seconds_left() - args.soak * 60) if args.limits else 0)
-    times(names, lambda: seconds_left() - kept)
+    kept = args.soak * 60
+    times(names, lambda: seconds_left() - kept - (min(180, 0.4 * (args.minutes * 60 - kept)) if args.limits else 0))
     if args.limits:
-        end_of_soak = args.soak * 60
-        global end
-        end -= end_of_soak
-        limits([n for n in names if n not in WITHOUT_LIMIT])
-        end += end_of_soak
+        limits([n for n in names if n not in WITHOUT_LIMIT], lambda: seconds_left() - kept)
     if args.soak:
         minutes = min(args.soak, seconds_left() / 60 - 0.5)
         if minutes < args.soak:

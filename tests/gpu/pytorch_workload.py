@@ -3,10 +3,15 @@
     pytorch_workload.py native|expandable|xseg WORKLOAD [--groups N] [--limit MIB] [--wait]
     pytorch_workload.py native|expandable|xseg --soak MINUTES
 
-Prints one line of JSON. The same seed gives the same numbers to every allocator. Steps are timed by groups, from the first one's
-begin until the GPU has done the last, so that within a group the CPU may run ahead of the GPU as it does in earnest; the first third
-of all steps is not timed. With --wait several of these take turns: each says "waits" and goes on after a line on its standard
-input, before it touches the GPU, before each group and before it ends. Its GPU is idle while it waits.
+Prints one line of JSON. The same seed gives the same numbers to every allocator, and but for maskrcnn the kernels are deterministic.
+
+The warm-up has all the data once; what is timed has the same data again, over and over. A size that is new makes PyTorch load
+kernels and choose among them, which takes several times as long as the step. So nothing timed is of a new size, but for maskrcnn's
+number of masks, which hangs on what the network finds. --groups 0 times the second half of the warm-up.
+
+Steps are timed by groups, from the first one's begin until the GPU has done the last, so that within a group the CPU may run ahead
+of the GPU as it does in earnest. With --wait several of these take turns: each says "waits" before it touches the GPU and before
+each group, and goes on after "go" on its standard input; after any other line it ends. Its GPU is idle while it waits.
 
 --soak has two layers instead of twelve, so that a few minutes have many steps; it says how many, and how many allocations.
 """
@@ -24,7 +29,7 @@ import warnings
 parser = argparse.ArgumentParser()
 parser.add_argument("allocator", choices=("native", "expandable", "xseg"))
 parser.add_argument("workload", nargs="?")
-parser.add_argument("--groups", type=int, default=0, help="0: as many as the workload has by itself")
+parser.add_argument("--groups", type=int, default=24, help="how many are timed, without --wait")
 parser.add_argument("--limit", type=float, default=0, help="MiB that the allocator may reserve")
 parser.add_argument("--soak", type=float, default=0, help="minutes of variable lengths; reserved must not creep")
 parser.add_argument("--wait", action="store_true")
@@ -45,16 +50,20 @@ if args.allocator == "xseg":
 
     warnings.filterwarnings("error", message="this PyTorch")  # half of it in place is no measurement
     xseg_torch.install()
+if args.workload != "maskrcnn":  # torchvision has another RoIAlign for this, which is compiled and takes far more memory
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.utils.deterministic.fill_uninitialized_memory = False
+    warnings.filterwarnings("ignore", message="(?s).*deterministic")
 
 
-def wait():
-    if args.wait:
-        print("waits", flush=True)
-        if not sys.stdin.readline():
-            sys.exit(0)
+def goes_on(group=0):
+    """Of a group, or of all else, whether it is to be done."""
+    if not args.wait:
+        return group < max(1, args.groups)
+    print("waits", flush=True)
+    return sys.stdin.readline() == "go\n"
 
 
-wait()
 DIM, LAYERS, HEADS, VOCAB = 1536, 12, 12, 16000
 
 
@@ -95,21 +104,23 @@ class Dense(nn.Module):
 
 
 class Experts(nn.Module):
-    """Two of eight for each token: sizes that depend on the data."""
+    """Two of eight for each token, by lot: each gets some number of them, and for the same data the same, whatever was learnt."""
 
     def __init__(self):
         super().__init__()
-        self.router = nn.Linear(DIM, 8, bias=False)
+        self.router, self.seed = nn.Linear(DIM, 8, bias=False), int(torch.randint(1 << 30, ()))
         self.experts = nn.ModuleList(
             nn.Sequential(nn.Linear(DIM, DIM, bias=False), nn.SiLU(), nn.Linear(DIM, DIM, bias=False)) for _ in range(8))
 
     def forward(self, x):
         flat = x.reshape(-1, DIM)
-        weight, chosen = self.router(flat).softmax(-1).topk(2, -1)
+        lots = torch.rand(len(flat), 8, device=x.device, generator=torch.Generator(x.device).manual_seed(self.seed + len(flat)))
+        chosen = lots.topk(2, -1).indices
+        weight = self.router(flat).softmax(-1)
         out = torch.zeros_like(flat)
         for i, expert in enumerate(self.experts):
-            token, slot = (chosen == i).nonzero(as_tuple=True)
-            out = out.index_add(0, token, expert(flat[token]) * weight[token, slot, None])
+            token, _ = (chosen == i).nonzero(as_tuple=True)
+            out = out.index_add(0, token, expert(flat[token]) * weight[token, i, None])
         return out.view_as(x)
 
 
@@ -161,8 +172,9 @@ def with_lora(model):
     return model
 
 
-def batches(rng, steps, lengths, batch=4):
-    for i in range(steps):
+def batches(n, lengths, batch=4):
+    rng = torch.Generator().manual_seed(torch.initial_seed())
+    for i in range(n):
         yield torch.randint(0, VOCAB, (batch, lengths(rng, i) + 1), generator=rng)
 
 
@@ -179,13 +191,12 @@ def bucketed(rng, i):
 
 
 def train(lengths=fixed, accumulate=1, lora=False, **options):
-    def run(steps):
-        rng = torch.Generator().manual_seed(torch.initial_seed())
+    def run(period):
         with torch.device("cuda"):
             model = Llama(**options)
             model = (with_lora(model) if lora else model).bfloat16()
         optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], 1e-4, foreach=True)
-        for i, tokens in enumerate(batches(rng, steps * accumulate, lengths)):
+        for i, tokens in enumerate(itertools.cycle(batches(period * accumulate, lengths))):
             tokens = tokens.cuda(non_blocking=True)
             logits = model(tokens[:, :-1])
             loss = F.cross_entropy(logits.float().flatten(0, 1), tokens[:, 1:].flatten())
@@ -199,12 +210,12 @@ def train(lengths=fixed, accumulate=1, lora=False, **options):
     return run
 
 
-def small(steps):
+def small(_period):
     """Bound by the CPU: many little tensors, next to no arithmetic."""
     model = nn.Sequential(*[m for _ in range(20) for m in (nn.Linear(64, 64), nn.ReLU())]).cuda()
     optimizer = torch.optim.SGD(model.parameters(), 1e-3, foreach=True)
     x = torch.randn(32, 64, device="cuda")
-    for _ in range(steps):
+    while True:
         for _ in range(20):
             loss = model(x).square().mean()
             loss.backward()
@@ -214,55 +225,58 @@ def small(steps):
 
 
 @torch.no_grad()
-def generate(steps):
+def generate(period):
     with torch.device("cuda"):
         model = Llama().bfloat16().eval()
-    rng = torch.Generator().manual_seed(0)
-    for _ in range(steps):
-        prompt = torch.randint(0, VOCAB, (8, variable(rng, 0)), generator=rng).cuda()
+    for prompts in itertools.cycle(batches(period, variable, 8)):
         caches = [[] for _ in model.layers]
-        token = prompt
+        token = prompts.cuda()
         for _ in range(24):
             logits = model(token, caches)[:, -1]
             token = logits.argmax(-1, keepdim=True)
         yield logits.float().mean()
 
 
-def maskrcnn(steps):
-    import torchvision
-
-    model = torchvision.models.detection.maskrcnn_resnet50_fpn(weights=None, weights_backbone=None, num_classes=10).cuda()
-    optimizer = torch.optim.SGD(model.parameters(), 1e-4)
+def scenes(n):
     rng = torch.Generator().manual_seed(0)
-    for _ in range(steps):
+    for _ in range(n):
         images, targets = [], []
         for _ in range(4):
             h, w = (int(torch.randint(400, 900, (), generator=rng)) for _ in range(2))
-            images.append(torch.rand(3, h, w, generator=rng).cuda())
+            images.append(torch.rand(3, h, w, generator=rng))
             n = int(torch.randint(1, 12, (), generator=rng))
             corner = torch.rand(n, 2, generator=rng) * torch.tensor([w * 0.6, h * 0.6])
             boxes = torch.cat((corner, corner + 20 + torch.rand(n, 2, generator=rng) * 100), 1)
             masks = torch.zeros(n, h, w, dtype=torch.uint8)
-            targets.append({"boxes": boxes.cuda(), "labels": torch.ones(n, dtype=torch.int64).cuda(), "masks": masks.cuda()})
-        loss = sum(model(images, targets).values())
+            targets.append({"boxes": boxes, "labels": torch.ones(n, dtype=torch.int64), "masks": masks})
+        yield images, targets
+
+
+def maskrcnn(period):
+    import torchvision
+
+    model = torchvision.models.detection.maskrcnn_resnet50_fpn(weights=None, weights_backbone=None, num_classes=10).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), 1e-4)
+    for images, targets in itertools.cycle(scenes(period)):
+        loss = sum(model([x.cuda() for x in images], [{k: v.cuda() for k, v in t.items()} for t in targets]).values())
         loss.backward()
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
         yield loss.detach()
 
 
-# name: the steps, how many timed groups (a multiple of six: every order as often), how many steps a group
+# name: the steps, how many until the data come again, how many steps a group (0.15 to 0.3 s)
 WORKLOADS = {
-    "llama_fixed": (train(), 60, 3),
-    "llama_varlen": (train(variable), 18, 2),
-    "llama_bucketed": (train(bucketed), 42, 3),
-    "llama_checkpoint": (train(variable, checkpoints=True, layers=18), 18, 2),
-    "lora": (train(variable, lora=True), 18, 3),
-    "accumulation": (train(variable, accumulate=4, layers=6), 18, 1),
+    "llama_fixed": (train(), 24, 4),
+    "llama_varlen": (train(variable), 60, 5),
+    "llama_bucketed": (train(bucketed), 48, 4),
+    "llama_checkpoint": (train(variable, checkpoints=True, layers=18), 60, 3),
+    "lora": (train(variable, lora=True), 60, 4),
+    "accumulation": (train(variable, accumulate=4, layers=6), 18, 2),
     "maskrcnn": (maskrcnn, 18, 1),
-    "experts": (train(variable, mlp=Experts, layers=6), 24, 2),
-    "generate": (generate, 18, 1),
-    "small": (small, 48, 3),
+    "experts": (train(variable, mlp=Experts, layers=6), 48, 3),
+    "generate": (generate, 24, 1),
+    "small": (small, 12, 1),
 }
 
 
@@ -282,13 +296,11 @@ def difference(later, earlier):
     return {name: later[name] - earlier[name] for name in later}
 
 
-def measure(name, groups):
+def measure(name):
     torch.manual_seed(0)
-    run, own_groups, size = WORKLOADS[name]
-    groups = groups or own_groups
-    warm_up = max(1, groups // 2)
-    steps = run((warm_up + groups) * size)
-    losses, seconds, host = [], [], []
+    run, period, size = WORKLOADS[name]
+    warm_up, size = (period, size) if args.groups else (period // 2, period - period // 2)
+    steps, losses, seconds, host = run(period), [], [], []
 
     def group(n):
         begin = time.perf_counter()
@@ -299,25 +311,20 @@ def measure(name, groups):
         host.append(issued - begin)
 
     torch.cuda.reset_peak_memory_stats()
-    counts = [counters()]
-    group(warm_up * size)
-    counts.append(counters())
-    for _ in range(groups):
-        wait()
+    group(warm_up)
+    before = counters()
+    while goes_on(len(seconds) - 1):
         group(size)
-    wait()
-    counts.append(counters())
+    steady = difference(counters(), before)
     stats = torch.cuda.memory_stats()
     return {
         "losses": [float(loss).hex() for loss in losses],
         "requested": stats["requested_bytes.all.peak"],
         "reserved": stats["reserved_bytes.all.peak"],
-        "steps": groups * size,
+        "steps": len(losses) - warm_up,
         "ms": [round(s * 1e3 / size, 4) for s in seconds[1:]],
         "host_ms": round(statistics.median(host[1:]) * 1e3 / size, 4),
-        "seconds": round(sum(seconds), 3),
-        "warm_up": difference(counts[1], counts[0]),
-        "steady": difference(counts[2], counts[1]),
+        "steady": steady,
     }
 
 
@@ -329,7 +336,7 @@ def soak(minutes):
         most = steps = 0
         while time.time() < begin + minutes * 6 * (i + 1):
             torch.manual_seed(seed := seed + 1)
-            for _ in train(variable, layers=2)(50):
+            for _ in itertools.islice(train(variable, layers=2)(50), 50):
                 most = max(most, torch.cuda.memory_reserved())
                 steps += 1
         gc.collect()
@@ -344,17 +351,19 @@ def tell(result):
 
 
 def main():
+    if args.wait and not goes_on():
+        return
     torch.cuda.init()
     if args.limit:
         total = torch.cuda.get_device_properties(0).total_memory
-        torch.cuda.set_per_process_memory_fraction(args.limit * 2**20 / total)
+        torch.cuda.set_per_process_memory_fraction((args.limit + 0.5) * 2**20 / total)  # and a half, lest rounding takes a granule
     if args.soak:
         for result in soak(args.soak):
             tell(result)
         return
     result = {"workload": args.workload, "limit": args.limit}
     try:
-        result |= measure(args.workload, args.groups)
+        result |= measure(args.workload)
     except ImportError as e:
         result["skipped"] = str(e)
     except torch.OutOfMemoryError as e:
@@ -362,4 +371,5 @@ def main():
     tell(result)
 
 
-main()
+if __name__ == "__main__":
+    main()

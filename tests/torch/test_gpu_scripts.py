@@ -1,11 +1,15 @@
-"""The scripts that measure PyTorch on a GPU, without one: pytorch_run.py and pytorch_compare.py over a worker of made-up figures."""
+"""The scripts that measure PyTorch on a GPU, without one: pytorch_run.py and pytorch_compare.py over a worker of made-up figures, and
+the order in which pytorch_workload.py does things, without PyTorch."""
 import collections
 import itertools
 import json
 import os
+import random
+import runpy
 import subprocess
 import sys
 import tempfile
+from unittest import mock
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -20,7 +24,7 @@ def script(name, *arguments, **environment):
 
 
 def run(results, *arguments, **environment):
-    return script("pytorch_run.py", results, "--worker", WORKER, *arguments, **environment)
+    return script("pytorch_run.py", results, "--worker", WORKER, "--seconds", "0", *arguments, **environment)
 
 
 def lines(results):
@@ -50,7 +54,7 @@ def goes_on(results):
     assert turns(results) == expected, turns(results)
     out = script("pytorch_compare.py", results)
     assert out.returncode == 0 and "6 passed, 0 failed, 0 skipped, 0 open" in out.stdout, out.stdout
-    assert "+0.00" in out.stdout and "1.500" in out.stdout and "1.004" in out.stdout
+    assert "+0.00" in out.stdout and "1.500" in out.stdout and "1.025" in out.stdout
     assert "90.0" in out.stdout and "2.667" in out.stdout and "1.33" in out.stdout  # hits, driver ms, growths
 
 
@@ -61,16 +65,22 @@ def goes_in_lockstep(results):
         did = [tuple(line.split()) for line in f]
     for name in ("lora", "generate"):
         groups = [(a, int(n)) for w, a, n in did if w == name and n.isdigit() and n != "0"]
-        assert [n for _, n in groups] == [n for n in range(1, 13) for _ in ALLOCATORS], groups
+        assert [n for _, n in groups] == [n for n in range(1, 7) for _ in ALLOCATORS], groups
         order = [a for a, _ in groups]
-        assert all(set(order[i:i + 3]) == set(ALLOCATORS) for i in range(0, 36, 3)), order
+        assert all(set(order[i:i + 3]) == set(ALLOCATORS) for i in range(0, 18, 3)), order
         for place in range(3):
-            assert all(order[place::3].count(a) == 4 for a in ALLOCATORS), order
+            assert all(order[place::3].count(a) == 2 for a in ALLOCATORS), order
         after = collections.Counter(zip(order, order[1:] + order[:1]))
-        assert after == {pair: 6 for pair in itertools.permutations(ALLOCATORS, 2)}, after
-        begin, end = did.index((name, order[0], "1")), did.index((name, order[-1], "12"))
+        assert after == {pair: 3 for pair in itertools.permutations(ALLOCATORS, 2)}, after
+        begin, end = did.index((name, order[0], "1")), did.index((name, order[-1], "6"))
         assert all(w == name and n.isdigit() for w, _, n in did[begin:end + 1]), did  # nobody loads, none ends
     assert did.index(("generate", "xseg", "loading")) < did.index(("lora", "native", "1")), did  # but ahead of that
+
+
+def groups_are_as_many_as_time_allows(results):
+    run(results, "--workloads", "lora", "--repeat", "1", "--seconds", "0.5")
+    many = {len(r["ms"]) for r in lines(results) if "turn" in r}
+    assert len(many) == 1 and max(many) > 6 and max(many) % 6 == 0, many
 
 
 def groups_are_compared_in_pairs(results):
@@ -98,7 +108,7 @@ def turns_add_up(results):
     run(results, "--workloads", "lora,generate", "--repeat", "1", FAKE_SLOWER="0.05")
     run(results, "--workloads", "lora,generate", "--repeat", "2", FAKE_SLOWER="0.02")
     out = script("pytorch_compare.py", results)
-    assert out.returncode == 1 and out.stdout.count("+3.50 (+2.00…+5.00)") == out.stdout.count("time FAIL (24 groups)") == 2, out.stdout
+    assert out.returncode == 1 and out.stdout.count("+3.50 (+2.00…+5.00)") == out.stdout.count("time FAIL (12 groups)") == 2, out.stdout
 
 
 def one_that_breaks_off_ends_the_turn(results):
@@ -113,14 +123,135 @@ def one_that_breaks_off_ends_the_turn(results):
         os.remove(results)
 
 
+def edited(results, change):
+    """What change makes of each line; None: without it."""
+    changed = [change(r) for r in lines(results)]
+    with open(results, "w") as f:
+        f.writelines(json.dumps(r) + "\n" for r in changed if r)
+
+
+def limit_line(results, workload="lora"):
+    out = script("pytorch_compare.py", results).stdout
+    return next(x for x in out.split("smallest limit")[1].splitlines() if x.startswith(workload) and "failed at" not in x)
+
+
+def tries(results):
+    return {(r["allocator"], r["limit"]): "losses" in r for r in lines(results) if "probe" in r}
+
+
 def limits_by_bisection(results):
     out = run(results, "--workloads", "lora", "--repeat", "1", "--limits")
     assert out.returncode == 0 and "left out" not in out.stdout, out.stdout
-    refused = {r["allocator"]: r["limit"] for r in lines(results) if "probe" in r and "losses" not in r}
-    assert 10025 <= refused["xseg"] < 10040 and 10480 <= refused["expandable"] < 10500, refused
+    # of xseg: 10020 10050 10100 10200; of expandable also 10250, what xseg takes by itself, 10300 and 10400
+    assert tries(results) == {("xseg", 10100): True, ("xseg", 10050): True, ("xseg", 10020): False, ("expandable", 10200): True,
+                              ("expandable", 10050): False, ("expandable", 10100): False}, tries(results)
+    line = limit_line(results)
+    assert line.split()[1:] == ["1.0200", "1.0050", "0.00", "10.0", "0.00", "2.67", "10.0", "ok"], line
+    before = len(lines(results))
+    run(results, "--workloads", "lora", "--repeat", "0", "--limits")
+    assert not [r for r in lines(results)[before:] if "probe" in r]  # they are known
+
+
+def a_larger_limit_fails(results):
+    run(results, "--workloads", "lora", "--repeat", "1", "--limits")
+    edited(results, lambda r: None if "probe" in r and r["allocator"] == "xseg" else r)
+    line = limit_line(results)
+    assert line.split()[1:] == ["1.0200", "1.0250", "0.00", "10.0", "-", "-", "-", "FAIL"], line
+
+
+def tries_side_by_side(results):
+    """As many at once as have room."""
+    run(results, "--workloads", "lora,generate,experts,accumulation,llama_varlen", "--repeat", "1")
+    for factor, most in ((1, 8), (4, 2), (40, 1)):  # GiB: 10, 40 and 400 each, of 120
+        edited(results, lambda r: {**r, "requested": r["requested"] * factor, "reserved": r["reserved"] * factor})
+        log = f"{results}.{factor}.log"
+        out = run(results, "--workloads", "lora,generate,experts,accumulation,llama_varlen", "--repeat", "0", "--limits", FAKE_LOG=log,
+                  FAKE_NAP="0.3")
+        assert out.returncode == 0 and "left out" not in out.stdout, out.stdout + out.stderr
+        with open(log) as f:
+            did = [line.split()[2] for line in f if not line.startswith("small")]
+        now = list(itertools.accumulate({"loading": 1, "ending": -1, "full": -1}.get(what, 0) for what in did))
+        assert max(now) == most and now[-1] == 0, (factor, now)
+        edited(results, lambda r: None if "turn" not in r else
+               {**r, "requested": r["requested"] // factor, "reserved": r["reserved"] // factor})
+
+
+def a_try_that_hangs(results):
+    out = run(results, "--workloads", "lora,generate", "--repeat", "1", "--limits", "--patience", "4", FAKE_STUCK="lora xseg 10100")
+    assert out.returncode == 0 and tries(results)["xseg", 10100] is False, out.stderr
     out = script("pytorch_compare.py", results)
-    line = next(x for x in out.stdout.split("smallest limit")[1].splitlines() if x.startswith("lora"))
-    assert line.split()[1:3] == ["1.0500", "1.0040"] and line.endswith("ok"), out.stdout
+    assert out.returncode == 1 and "lora: xseg failed at 10100 MiB: killed after 4 s" in out.stdout, out.stdout
+    assert limit_line(results).split() == ["lora", "FAIL"] and limit_line(results, "generate").endswith("ok"), out.stdout
+
+
+def limits_that_do_not_fit_are_left_out(results):
+    run(results, "--workloads", "lora", "--repeat", "1")
+    out = run(results, "--workloads", "lora,experts", "--repeat", "0", "--limits", "--minutes", "0.1")
+    for what in ("limit of lora with xseg: not tried at [10020,", "limit of lora with expandable: not", "limits of experts: it has no turn"):
+        assert f"left out: {what}" in out.stdout, out.stdout
+
+
+def losses_are_the_same_or_as_near(results):
+    for own, ours, verdict in ((1.5, 1.5, "same"), (1.5, 1.5001, "FAIL"), (1.5001, 1.5003, "ok"), (1.5001, 1.5004, "FAIL")):
+        run(results, "--workloads", "lora", "--repeat", "1")
+        losses = {"native": [1.5] * 4, "expandable": [1.5] * 3 + [own], "xseg": [1.5] * 3 + [ours]}
+        edited(results, lambda r: {**r, "losses": [x.hex() for x in losses[r["allocator"]]]})
+        out = script("pytorch_compare.py", results).stdout
+        assert ("same" in out) == (ours == 1.5) and f"losses {'FAIL' if verdict == 'FAIL' else 'ok'}" in out, out
+        os.remove(results)
+
+
+def requested_is_what_native_says(results):
+    run(results, "--workloads", "lora", "--repeat", "1")
+    edited(results, lambda r: {**r, "requested": r["reserved"]} if r["allocator"] == "xseg" else r)
+    out = script("pytorch_compare.py", results).stdout
+    assert "1.025" in out and "1.000" not in out, out
+
+
+class Shape:
+    """A tensor of which there is but the shape."""
+
+    def __init__(self, *shape):
+        self.shape = shape
+
+    def __getitem__(self, _):
+        return self
+
+    def __getattr__(self, _):
+        return lambda *_a, **_k: self
+
+
+def shapes(name, groups):
+    """Of the data of a workload, in the order measure() has them, over a model that does nothing; and the workload."""
+    torch, model, seen = mock.MagicMock(), mock.MagicMock(), []
+    torch.nn.Module = object
+    torch.no_grad = lambda: lambda function: function
+    torch.Generator = lambda: mock.Mock(manual_seed=random.Random)
+    torch.initial_seed.return_value = 0
+    torch.randint = lambda low, high, shape, generator: Shape(*shape) if shape else generator.randrange(low, high)
+    torch.cuda.memory_stats.return_value = collections.defaultdict(int)
+    loss = torch.nn.functional.cross_entropy.return_value
+    loss.__truediv__.return_value = loss
+    model.bfloat16.return_value = model.bfloat16.return_value.eval.return_value = model
+    model.side_effect = lambda tokens, *_: seen.append(tokens.shape) or mock.MagicMock()
+    modules = {"torch": torch, "torch.nn": torch.nn, "torch.nn.functional": torch.nn.functional, "torch.utils": torch.utils,
+               "torch.utils.checkpoint": torch.utils.checkpoint}
+    argv = ["pytorch_workload.py", "native", name, "--groups", str(groups)]
+    with mock.patch.dict(sys.modules, modules), mock.patch.object(sys, "argv", argv), mock.patch.dict(os.environ):
+        worker = runpy.run_path(os.path.join(GPU, argv[0]), run_name="worker")
+        worker["measure"].__globals__["Llama"] = lambda **_: model
+        result = worker["measure"](name)
+    return [x for x in seen if isinstance(x, tuple)], result, worker["WORKLOADS"][name]
+
+
+def what_is_timed_was_in_the_warm_up(_results):
+    for name, each in (("llama_varlen", 1), ("accumulation", 4), ("generate", 1)):
+        had, result, (_, period, size) = shapes(name, 13)
+        once = had[:period * each]
+        assert len(set(once)) > 5 and had == [*once, *itertools.islice(itertools.cycle(once), 13 * size * each)], name
+        assert result["steps"] == 13 * size and len(result["ms"]) == 13, result
+        had, result, _ = shapes(name, 0)
+        assert had == once and result["steps"] == period // 2 and len(result["ms"]) == 1, name
 
 
 def what_does_not_fit_is_left_out(results):
@@ -177,8 +308,10 @@ def wrong_name_is_refused(results):
     assert run(results, "--workloads", "nothing").returncode == 2
 
 
-tests = (goes_on, goes_in_lockstep, groups_are_compared_in_pairs, slower_by_how_much, small_may_be_no_slower, turns_add_up,
-         one_that_breaks_off_ends_the_turn, limits_by_bisection, what_does_not_fit_is_left_out, what_is_cut_off_is_no_failure, soaks,
+tests = (goes_on, goes_in_lockstep, groups_are_as_many_as_time_allows, groups_are_compared_in_pairs, slower_by_how_much, small_may_be_no_slower, turns_add_up,
+         one_that_breaks_off_ends_the_turn, limits_by_bisection, a_larger_limit_fails, tries_side_by_side, a_try_that_hangs,
+         limits_that_do_not_fit_are_left_out, losses_are_the_same_or_as_near, requested_is_what_native_says,
+         what_is_timed_was_in_the_warm_up, what_does_not_fit_is_left_out, what_is_cut_off_is_no_failure, soaks,
          a_soak_that_fails_is_told, what_is_missing_costs_no_table, failures_are_told_early, skipped_is_no_pass, wrong_name_is_refused)
 for test in tests:
     with tempfile.TemporaryDirectory() as folder:
