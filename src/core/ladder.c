@@ -212,7 +212,7 @@ static void fall_back_to_classic(struct climb *c)
 
 /* Moving what the GPU is still busy with would have to wait for it. So new extents are taken instead,
  * but only up to a small slack above the most that was ever live at once: a share of it, or a few blocks. */
-#define LEAST_SLACK (64 * XS_MIB)
+#define LEAST_SLACK (32 * XS_MIB)
 
 static bool should_wait(const struct xs_growth *g)
 {
