@@ -1,6 +1,6 @@
 """What PyTorch's own tests ask of its allocator (by behaviour), of all tensors on xseg.
 
-    pytorch_behaviour.py [CONF]        PYTHONPATH has xseg_torch.py, XSEG_LIBRARY names the library
+    pytorch_behaviour.py [CONF [TEST...]]        PYTHONPATH has xseg_torch.py, XSEG_LIBRARY names the library
 
 One line a test; the last line is "N passed, N failed, N skipped". Tests that need a second GPU, a compiler or a package
 that is not there say so.
@@ -576,7 +576,8 @@ def main():
     xseg_torch.install(CONF or None)
     torch.cuda.init()
     counts = {"ok": 0, "FAIL": 0, "skip": 0}
-    for f in tests:
+    wanted = sys.argv[2:] or [f.__name__ for f in tests]
+    for f in (f for f in tests if f.__name__ in wanted):
         why = ""
         try:
             f()

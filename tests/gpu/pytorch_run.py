@@ -11,7 +11,7 @@ it. So a run that is cut off loses nothing, and may be taken up by another. In o
   soak     --soak: variable lengths on xseg
 
 In a turn, native, expandable and xseg go in lockstep: one has the machine for a group of steps while the other two wait. So the
-three times of a group are of nearly the same moment, and of the same clocks. The order changes from group to group. There are as
+three times of a group are of nearly the same moment, and, all being on one processor core, of the same clocks. The order changes from group to group. There are as
 many groups as there is time for within --seconds, six or a multiple of six.
 
 Limits are tried by bisection on a ladder: RUNGS times what is requested at once, and what each of the two reserved without a limit in
@@ -33,6 +33,8 @@ import sys
 import tempfile
 import threading
 import time
+
+from one_core import share_one_core
 
 # those that are hardest to settle first, should the time be short
 NAMES = ("generate", "small", "llama_varlen", "lora", "accumulation", "maskrcnn", "experts", "llama_checkpoint", "llama_bucketed",
@@ -130,6 +132,8 @@ def lockstep(runs, groups=0, start_next=list):
     ahead = start_next()
     for run in runs + ahead:
         run.settle()
+    if len(runs) > 1:
+        share_one_core([run.process.pid for run in runs if not run.result])
     begin = time.monotonic()
     for done, order in enumerate(itertools.cycle(orders(runs))):
         failed = any(run.result for run in runs)

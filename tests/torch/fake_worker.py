@@ -73,4 +73,4 @@ steady = {"num_device_alloc": 4, "num_alloc_retries": 0, "allocations": 100, "ca
           "rung_create": 2, "rung_wait": 0}
 slower = 1 + float(os.environ.get("FAKE_SLOWER", 0)) * (allocator == "xseg")
 tell(losses=[(1.5).hex()] * 4, requested=REQUESTED, reserved=int(REQUESTED * TAKES), steps=3, host_ms=3.0,
-     ms=[(10 + i) * slower for i in range(groups)], steady=steady)
+     ms=[(10 + i) * slower for i in range(groups)], steady=steady, cores=sorted(os.sched_getaffinity(0)))

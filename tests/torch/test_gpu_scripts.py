@@ -77,6 +77,13 @@ def goes_in_lockstep(results):
     assert did.index(("generate", "xseg", "loading")) < did.index(("lora", "native", "1")), did  # but ahead of that
 
 
+def those_that_take_turns_share_a_core(results):
+    run(results, "--workloads", "lora", "--repeat", "1", "--limits")
+    all_cores = sorted(os.sched_getaffinity(0))
+    assert [r["cores"] for r in lines(results) if "turn" in r] == [all_cores[-1:]] * 3, lines(results)
+    assert all(r["cores"] == all_cores for r in lines(results) if "probe" in r and "cores" in r), lines(results)
+
+
 def groups_are_as_many_as_time_allows(results):
     run(results, "--workloads", "lora", "--repeat", "1", "--seconds", "0.5")
     many = {len(r["ms"]) for r in lines(results) if "turn" in r}
@@ -308,7 +315,8 @@ def wrong_name_is_refused(results):
     assert run(results, "--workloads", "nothing").returncode == 2
 
 
-tests = (goes_on, goes_in_lockstep, groups_are_as_many_as_time_allows, groups_are_compared_in_pairs, slower_by_how_much, small_may_be_no_slower, turns_add_up,
+tests = (goes_on, goes_in_lockstep, those_that_take_turns_share_a_core, groups_are_as_many_as_time_allows, groups_are_compared_in_pairs,
+         slower_by_how_much, small_may_be_no_slower, turns_add_up,
          one_that_breaks_off_ends_the_turn, limits_by_bisection, a_larger_limit_fails, tries_side_by_side, a_try_that_hangs,
          limits_that_do_not_fit_are_left_out, losses_are_the_same_or_as_near, requested_is_what_native_says,
          what_is_timed_was_in_the_warm_up, what_does_not_fit_is_left_out, what_is_cut_off_is_no_failure, soaks,
