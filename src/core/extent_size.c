@@ -17,7 +17,9 @@ static unsigned least_granules(size_t reserved)
 {
     if (reserved < XS_GIB)
         return 8;
-    return reserved < 2 * XS_GIB ? 4 : 1;
+    if (reserved < 2 * XS_GIB)
+        return 4;
+    return reserved < 5 * XS_GIB / 2 ? 2 : 1;
 }
 
 static size_t least_of_small(const struct xs_device *dev, size_t missing)

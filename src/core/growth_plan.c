@@ -198,7 +198,7 @@ static bool use_split(struct xs_growth *g, struct part *part, size_t missing)
 static bool should_split(const struct xs_growth *g, const struct xs_extent *e)
 {
     const struct xs_device *dev = g->dev;
-    return e->bytes > 2 * xs_extent_most_to_pin(dev) && !xs_extent_only_accumulates(g) &&
+    return e->bytes > xs_extent_most_to_pin(dev) && !xs_extent_only_accumulates(g) &&
            dev->limit_bytes == SIZE_MAX && dev->max_fresh_bytes;
 }
 
