@@ -114,6 +114,10 @@ static xs_cu_result check_asking(xs_cu_event handle, struct xs_sim_event **out)
     const xs_cu_result result = event_of(handle, out);
     if (result != XS_CUDA_SUCCESS)
         return result;
+    struct xs_sim_capture *capture = xs_sim_capture_by_id((*out)->captured);
+    if (capture)
+        return xs_sim_capture_break(capture, XS_CUDA_ERROR_CAPTURED_EVENT,
+                                    "an event recorded in a capture is asked");
     if ((*out)->captured)
         return xs_sim_misuse(XS_CUDA_ERROR_CAPTURED_EVENT, "the event was recorded in a capture");
     return xs_sim_capture_forbids();

@@ -88,6 +88,15 @@ static xs_cu_result record_event(struct fence *f, xs_cu_stream handle)
     return code ? code : xs_cu_ctx_record_event(context, f->event);
 }
 
+/* A stream that began to capture meanwhile may have taken the event into the capture, where it stands for nothing; and
+ * to ask for it would end the capture. */
+static bool may_be_captured(const struct fence *f, xs_cu_stream handle)
+{
+    int status = XS_CU_CAPTURE_STATUS_NONE;
+    return f->stream &&
+           (xs_cu_stream_is_capturing(handle, &status) || status != XS_CU_CAPTURE_STATUS_NONE);
+}
+
 static enum xseg_result record_locked(struct xs_fences *fences, struct xs_stream *stream,
                                       xs_cu_stream handle)
 {
@@ -102,7 +111,7 @@ static enum xseg_result record_locked(struct xs_fences *fences, struct xs_stream
     /* The counter moves on first: a free that still reads the old value queued its work before. */
     f->epoch = atomic_fetch_add(&fences->epoch, 1);
     xs_cu_result code = record_event(f, handle);
-    if (code) {
+    if (code || may_be_captured(f, handle)) {
         xs_list_push_back(&fences->spare, &f->link);
         return xs_driver_result(code);
     }
@@ -146,8 +155,7 @@ static void mark_covered(struct xs_fences *fences, struct fence *f)
     mark_passed(fences, f);
 }
 
-/* A stream that began to capture just before its event was recorded has taken that into the capture, where it stands
- * for nothing: it is put aside, and another one will be recorded. */
+/* An event of a capture that was over before it could be seen is put aside, and another one will be recorded. */
 static bool is_answer(xs_cu_result code)
 {
     return code == XS_CUDA_ERROR_NOT_READY || code == XS_CUDA_ERROR_CAPTURED_EVENT;

@@ -233,10 +233,17 @@ static void the_legacy_stream_breaks_captures_of_blocking_streams(void **state)
 static void a_captured_event_cannot_be_asked(void **state)
 {
     (void)state;
+    xs_cu_graph graph;
     begin(XS_CU_CAPTURE_MODE_RELAXED);
     ok(cu.cuEventRecord(event, stream));
     refused(XS_CUDA_ERROR_CAPTURED_EVENT, cu.cuEventQuery(event));
+    fails(XS_CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cu.cuStreamEndCapture(stream, &graph));
+    begin(XS_CU_CAPTURE_MODE_RELAXED);
+    ok(cu.cuEventRecord(event, stream));
     refused(XS_CUDA_ERROR_CAPTURED_EVENT, cu.cuEventSynchronize(event));
+    fails(XS_CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cu.cuStreamEndCapture(stream, &graph));
+    begin(XS_CU_CAPTURE_MODE_RELAXED);
+    ok(cu.cuEventRecord(event, stream));
     ends_valid();
     refused(XS_CUDA_ERROR_CAPTURED_EVENT, cu.cuEventQuery(event));
     refused(XS_CUDA_ERROR_CAPTURED_EVENT, cu.cuStreamWaitEvent(other, event, 0));
