@@ -7,8 +7,9 @@
  *
  * The missing bytes come from idle extents, then from extents that lie wholly inside free blocks whose
  * fences have passed, then from new ones. Many small extents are not moved but traded: released, and one
- * large one created instead. That is cheaper than mapping each again, and cheaper still next time. The
- * small ones go first, so that trading never holds more memory than before.
+ * large one created instead. That is cheaper than mapping each again, and cheaper still next time. One that is larger
+ * than memory which comes and goes should be kept in is traded for smaller ones. What goes, goes first, so that trading
+ * never holds more memory than before.
  *
  * The caller holds GROWTH and has made the context current.
  */
