@@ -80,8 +80,7 @@ enum xseg_result xs_caches_get_stream(struct xs_device *dev, const struct xs_str
     uint64_t gathered = dev->streams.gathered;
     enum xseg_result e = xs_streams_get(&dev->streams, key, stream);
     if (gathered != dev->streams.gathered)
-        xs_caches_forget_streams(
-            dev); /* some thread may know a record that is another stream's now */
+        xs_caches_forget_streams(dev); /* some thread may know a record of another stream's */
     return e;
 }
 

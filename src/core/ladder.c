@@ -21,9 +21,8 @@ struct climb {
     struct xs_block *block; /* not NULL: served */
     bool expandable;
     bool no_address; /* not for the smallest segment that would do */
-    bool
-        asked; /* whether the stream captures, so that no event may be recorded on it or waited for */
-    bool captures; /* the answer */
+    bool asked;      /* whether the stream captures: no event may be recorded on it or waited for */
+    bool captures;   /* the answer */
     bool may_borrow;
     bool queued;     /* another thread was on the ladder, and may have left something */
     bool others;     /* as the climb began: other streams held memory */

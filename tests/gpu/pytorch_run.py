@@ -11,8 +11,8 @@ it. So a run that is cut off loses nothing, and may be taken up by another. In o
   soak     --soak: variable lengths on xseg
 
 In a turn, native, expandable and xseg go in lockstep: one has the machine for a group of steps while the other two wait. So the
-three times of a group are of nearly the same moment, and, all being on one processor core, of the same clocks. The order changes from group to group. There are as
-many groups as there is time for within --seconds, six or a multiple of six.
+three times of a group are of nearly the same moment, and, all being on one processor core, of the same clocks. The order changes
+from group to group. There are as many groups as there is time for within --seconds, six or a multiple of six.
 
 Limits are tried by bisection on a ladder: RUNGS times what is requested at once, and what each of the two reserved without a limit in
 their latest turn. A try is of one pass through a workload's data, up to eight side by side; so its times are no measurement. A limit
