@@ -22,12 +22,11 @@ static unsigned least_granules(size_t reserved)
     return reserved < 5 * XS_GIB / 2 ? 2 : 1;
 }
 
-static size_t least_of_small(const struct xs_device *dev, size_t missing)
+static size_t least_of_small(const struct xs_device *dev)
 {
     if (dev->limit_bytes != SIZE_MAX)
         return 0;
-    return xs_min(least_granules(dev->stats.now.reserved_bytes.current) * dev->caps.granule,
-                  missing);
+    return least_granules(dev->stats.now.reserved_bytes.current) * dev->caps.granule;
 }
 
 static size_t share_of_reserved(const struct xs_device *dev, double share)
@@ -43,8 +42,9 @@ static size_t share_of_reserved(const struct xs_device *dev, double share)
 
 size_t xs_extent_most_to_pin(const struct xs_device *dev)
 {
-    return xs_max(LEAST_TO_PIN * dev->caps.granule,
-                  share_of_reserved(dev, dev->policy.extent_ahead / 2));
+    size_t bytes = xs_max(LEAST_TO_PIN * dev->caps.granule,
+                          share_of_reserved(dev, dev->policy.extent_ahead / 2));
+    return xs_max(bytes, xs_max(least_of_small(dev), dev->policy.extent_min));
 }
 
 /* Before the policy's bounds. Near a limit memory that a small request does not need is wanted elsewhere. */
@@ -53,11 +53,12 @@ static size_t wanted(const struct xs_growth *g, size_t missing, bool tight)
     const struct xs_device *dev = g->dev;
     size_t bytes = g->new_bytes / dev->policy.extent_share;
     if (tight)
-        return xs_max(bytes, least_of_small(dev, missing));
+        return xs_max(bytes, xs_min(least_of_small(dev), missing));
     if (xs_extent_only_accumulates(g)) /* the next one finds the rest */
         return xs_max(missing, xs_min(2 * missing, share_of_reserved(dev, 0.125)));
     bytes = xs_max(bytes, share_of_reserved(dev, dev->policy.extent_ahead));
-    return xs_max(xs_min(bytes, xs_extent_most_to_pin(dev)), least_of_small(dev, missing));
+    bytes = xs_min(bytes, xs_extent_most_to_pin(dev));
+    return xs_max(bytes, xs_min(least_of_small(dev), missing));
 }
 
 size_t xs_extent_size(const struct xs_growth *g, size_t missing, size_t room, size_t headroom)

@@ -10,7 +10,7 @@
  */
 size_t xs_extent_size(const struct xs_growth *growth, size_t missing, size_t room, size_t headroom);
 
-/* The largest that memory which is freed and taken again is kept in, but for small programs. */
+/* The largest that memory which is freed and taken again is kept in. */
 size_t xs_extent_most_to_pin(const struct xs_device *dev);
 
 /* The program takes memory for good, as when it loads its weights. */

@@ -73,7 +73,7 @@
     X(extent_ahead, "extent_ahead",                                                                \
       SHARE, "0.0006", "[0, 0.5]", "", KEEP, LIVE,                                                  \
       "A new extent is at least this share of reserved memory, and where memory is also freed at " \
-      "most half of it, or four granules if that is more.")                                        \
+      "most half of it, or four granules or extent_min if that is more.")                                        \
     X(slack, "slack",                                                                              \
       SHARE, "0.02", "[0, 1]", "", KEEP, LIVE,                                                     \
       "Share of peak live memory by which reserved may exceed it while the GPU is still busy "     \
