@@ -83,10 +83,12 @@ XSEG_API int xseg_torch_capture_failed(void);
 /*
  * Once xseg is PyTorch's current allocator, and for as long: serves further virtual functions of it, for which there
  * is no hook: the largest free block (cuDNN's benchmark mode), copies between devices and their access to each other's
- * memory, and the handles by which tensors are sent to other processes and opened there. Returns how many of these
- * XSEG_TORCH_FUNCTIONS; fewer where this PyTorch is not as expected, and nothing is changed for the others.
+ * memory, the handles by which tensors are sent to other processes and opened there, and allocations and frees
+ * themselves, which PyTorch would keep records of. Returns how many of these XSEG_TORCH_FUNCTIONS; fewer where this
+ * PyTorch is not as expected, and nothing is changed for the others. To be called before anything is allocated, from
+ * one thread.
  */
-#define XSEG_TORCH_FUNCTIONS 5
+#define XSEG_TORCH_FUNCTIONS 10
 XSEG_API int xseg_torch_adopt(void);
 
 #ifdef __cplusplus

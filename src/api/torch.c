@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
+#include "api/torch_memory.h"
 #include "api/torch_pools.h"
 #include "api/torch_throw.h"
 #include "base/error.h"
@@ -82,6 +83,14 @@ void *xseg_torch_malloc_or_throw(size_t bytes, int device, xseg_stream stream)
     return observed(ptr, bytes, device);
 }
 
+void xs_torch_delete(void *ptr)
+{
+    if (!ptr)
+        return;
+    xs_ipc_forget((uintptr_t)ptr);
+    complain(FREE, xseg_free(ptr), "free");
+}
+
 /* What PyTorch says of the pointer is what it was told; anything else is a plug-in of another signature. */
 static void compare(void *ptr, size_t bytes, int device)
 {
@@ -99,8 +108,7 @@ void xseg_torch_free(void *ptr, size_t bytes, int device, xseg_stream stream)
     if (!ptr)
         return;
     compare(ptr, bytes, device);
-    xs_ipc_forget((uintptr_t)ptr);
-    complain(FREE, xseg_free(ptr), "free");
+    xs_torch_delete(ptr);
 }
 
 void xseg_torch_give_back(void *ptr, size_t bytes, int device, xseg_stream stream)

@@ -6,20 +6,20 @@
  * found by the address of PyTorch's own function, which its library exports by name; where a name or the table is
  * not as expected, nothing is changed.
  */
+#include "api/torch_virtual.h"
+
 #include <dlfcn.h>
 #include <link.h>
 #include <stdint.h>
 #include <string.h>
 
+#include "api/torch_memory.h"
 #include "api/torch_share.h"
 #include "api/torch_throw.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/meta.h"
 #include "xseg/torch.h"
-
-#define LIBRARY "libtorch_cuda.so"
-#define CLASS   "5torch4cuda22CUDAPluggableAllocator22CUDAPluggableAllocator"
 
 #define DEVICE_TO_DEVICE 3 /* cudaMemcpyDeviceToDevice */
 
@@ -63,24 +63,21 @@ static void enable_peer_access(void *self, int8_t device, int8_t owner)
 }
 
 #define STRING     "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
-#define PEERS_NAME "_ZN" CLASS "16enablePeerAccessEaa"
+#define PEERS_NAME "_ZN" XS_TORCH_CLASS "16enablePeerAccessEaa"
 
-static const struct {
-    const char *name;
-    void (*function)(void);
-} replacements[XSEG_TORCH_FUNCTIONS] = {
-    {"_ZN" CLASS "9cacheInfoEaPm", (void (*)(void))cache_info},
-    {"_ZN" CLASS "11memcpyAsyncEPviPKvimP11CUstream_stb", (void (*)(void))copy},
+static const struct xs_torch_function functions[] = {
+    {"_ZN" XS_TORCH_CLASS "9cacheInfoEaPm", (void (*)(void))cache_info},
+    {"_ZN" XS_TORCH_CLASS "11memcpyAsyncEPviPKvimP11CUstream_stb", (void (*)(void))copy},
     {PEERS_NAME, (void (*)(void))enable_peer_access},
-    {"_ZN" CLASS "14shareIpcHandleEPv", (void (*)(void))xs_torch_share},
-    {"_ZN" CLASS "12getIpcDevPtrE" STRING, (void (*)(void))XS_TORCH_OPEN},
+    {"_ZN" XS_TORCH_CLASS "14shareIpcHandleEPv", (void (*)(void))xs_torch_share},
+    {"_ZN" XS_TORCH_CLASS "12getIpcDevPtrE" STRING, (void (*)(void))XS_TORCH_OPEN},
 };
 
 static bool find_theirs(void)
 {
-    *(void **)&theirs.copy_peer = xs_cxx_symbol(LIBRARY, "cudaMemcpyPeerAsync");
-    *(void **)&theirs.copy_within = xs_cxx_symbol(LIBRARY, "cudaMemcpyAsync");
-    *(void **)&theirs.enable_peer_access = xs_cxx_symbol(LIBRARY, PEERS_NAME);
+    *(void **)&theirs.copy_peer = xs_cxx_symbol(XS_TORCH_LIBRARY, "cudaMemcpyPeerAsync");
+    *(void **)&theirs.copy_within = xs_cxx_symbol(XS_TORCH_LIBRARY, "cudaMemcpyAsync");
+    *(void **)&theirs.enable_peer_access = xs_cxx_symbol(XS_TORCH_LIBRARY, PEERS_NAME);
     return theirs.copy_peer && theirs.copy_within && xs_cxx_is_loaded();
 }
 
@@ -93,18 +90,28 @@ static size_t symbol_bytes(const void *address)
     return symbol->st_size;
 }
 
+_Static_assert(XS_COUNT_OF(functions) + XS_TORCH_MEMORY_FUNCTIONS == XSEG_TORCH_FUNCTIONS,
+               "as many as the header says");
+
+size_t xs_torch_slot(void *const *table, size_t entries, const char *name)
+{
+    const void *named = xs_cxx_symbol(XS_TORCH_LIBRARY, name);
+    size_t slot = 0;
+    while (slot < entries && (!named || table[slot] != named))
+        slot++;
+    return slot;
+}
+
 /* How many functions of the copy are ours now. */
 static int replace(void **table, size_t entries)
 {
-    int replaced = 0;
-    for (size_t i = 0; i < XS_COUNT_OF(replacements); i++) {
-        const void *named = xs_cxx_symbol(LIBRARY, replacements[i].name);
-        for (size_t k = 0; named && k < entries; k++) {
-            if (table[k] != named)
-                continue;
-            memcpy(&table[k], &replacements[i].function, sizeof(void *));
-            replaced++;
-        }
+    int replaced = xs_torch_memory_replace(table, entries);
+    for (size_t i = 0; i < XS_COUNT_OF(functions); i++) {
+        size_t slot = xs_torch_slot(table, entries, functions[i].name);
+        if (slot == entries)
+            continue;
+        memcpy(&table[slot], &functions[i].function, sizeof(void *));
+        replaced++;
     }
     return replaced;
 }
@@ -114,7 +121,7 @@ static int replace(void **table, size_t entries)
 
 static int adopt(void **object)
 {
-    void *table = xs_cxx_symbol(LIBRARY, "_ZTVN" CLASS "E");
+    void *table = xs_cxx_symbol(XS_TORCH_LIBRARY, "_ZTVN" XS_TORCH_CLASS "E");
     size_t bytes = table ? symbol_bytes(table) : 0;
     if (!bytes || *object != (void **)table + HEADER)
         return 0;
@@ -122,7 +129,7 @@ static int adopt(void **object)
     if (!copied)
         return 0;
     memcpy(copied, table, bytes);
-    int replaced = replace(copied, bytes / sizeof(void *));
+    int replaced = replace(copied + HEADER, bytes / sizeof(void *) - HEADER);
     if (replaced)
         *object = copied + HEADER;
     else

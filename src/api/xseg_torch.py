@@ -29,7 +29,7 @@ __all__ = ["install", "is_installed", "pool", "configure", "empty_cache", "stats
 _FORMAT_TEXT, _FORMAT_JSON = 0, 1
 _OUT_OF_MEMORY = 2
 _USE_ON_OOM, _NO_SPLIT = 1, 2
-_VIRTUAL_FUNCTIONS = 5  # XSEG_TORCH_FUNCTIONS
+_VIRTUAL_FUNCTIONS = 10  # XSEG_TORCH_FUNCTIONS
 
 _lib = None
 _path = None
@@ -467,6 +467,6 @@ def install(conf=None, library=None):
         warnings.warn("this PyTorch's exceptions are not as expected: out of memory is a RuntimeError, or a crash")
     if _lib.xseg_torch_adopt() < _VIRTUAL_FUNCTIONS:
         warnings.warn("this PyTorch's allocator is not as expected: cuDNN's benchmark mode, copies between devices, "
-                      "peer access, or tensors for other processes raise an error")
+                      "peer access, or tensors for other processes raise an error, or allocations take longer")
     _replace_all(torch)
     _plain_compiled_graphs()

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "fake_c10.h"
+
 struct CUstream_st;
 
 extern "C" int cudaMemcpyPeerAsync(void *, int, const void *, int, std::size_t, CUstream_st *)
@@ -25,6 +27,40 @@ extern "C" int cudaGetDevice(int *device)
     return 0;
 }
 
+// What is current, and whether asking for it fails.
+static int8_t current_device;
+static CUstream_st *current_stream;
+static bool device_fails;
+
+namespace c10::cuda {
+
+int GetDevice(int8_t *device)
+{
+    *device = current_device;
+    return device_fails ? 100 : 0;
+}
+
+class CUDAStream {
+    Device device_;
+    int64_t id_;
+
+  public:
+    explicit CUDAStream(int8_t device) : device_{1, device}, id_(7) {}
+    CUstream_st *stream() const;
+};
+
+CUstream_st *CUDAStream::stream() const
+{
+    return device_.type == 1 && device_.index == current_device && id_ == 7 ? current_stream : nullptr;
+}
+
+CUDAStream getCurrentCUDAStream(int8_t device)
+{
+    return CUDAStream(device);
+}
+
+} // namespace c10::cuda
+
 namespace c10::cuda::CUDACachingAllocator {
 
 struct ShareableHandle {
@@ -32,9 +68,11 @@ struct ShareableHandle {
     std::string handle;
 };
 
-struct CUDAAllocator {
-    virtual ~CUDAAllocator() = default;
+struct CUDAAllocator : Allocator {
     virtual int first() = 0;
+    virtual void *raw_alloc(std::size_t bytes) = 0;
+    virtual void *raw_alloc_with_stream(std::size_t bytes, CUstream_st *stream) = 0;
+    virtual void raw_delete(void *p) = 0;
     virtual void cacheInfo(int8_t device, std::size_t *largest) = 0;
     virtual int memcpyAsync(void *to, int to_device, const void *from, int from_device,
                             std::size_t bytes, CUstream_st *stream, bool access) = 0;
@@ -54,7 +92,12 @@ namespace torch::cuda::CUDAPluggableAllocator {
 using c10::cuda::CUDACachingAllocator::ShareableHandle;
 
 struct CUDAPluggableAllocator : c10::cuda::CUDACachingAllocator::CUDAAllocator {
+    c10::DataPtr allocate(std::size_t bytes) override;
+    c10::DeleterFnPtr raw_deleter() const override;
     int first() override;
+    void *raw_alloc(std::size_t bytes) override;
+    void *raw_alloc_with_stream(std::size_t bytes, CUstream_st *stream) override;
+    void raw_delete(void *p) override;
     void cacheInfo(int8_t device, std::size_t *largest) override;
     int memcpyAsync(void *to, int to_device, const void *from, int from_device, std::size_t bytes,
                     CUstream_st *stream, bool access) override;
@@ -64,6 +107,32 @@ struct CUDAPluggableAllocator : c10::cuda::CUDACachingAllocator::CUDAAllocator {
 };
 
 int CUDAPluggableAllocator::first() { return 1; }
+
+// With records of its own, or for want of a device.
+c10::DataPtr CUDAPluggableAllocator::allocate(std::size_t)
+{
+    throw std::runtime_error("theirs");
+}
+
+c10::DeleterFnPtr CUDAPluggableAllocator::raw_deleter() const
+{
+    return nullptr;
+}
+
+void *CUDAPluggableAllocator::raw_alloc(std::size_t)
+{
+    throw std::runtime_error("theirs");
+}
+
+void *CUDAPluggableAllocator::raw_alloc_with_stream(std::size_t, CUstream_st *)
+{
+    throw std::runtime_error("theirs");
+}
+
+void CUDAPluggableAllocator::raw_delete(void *)
+{
+    throw std::runtime_error("theirs");
+}
 
 void CUDAPluggableAllocator::cacheInfo(int8_t, std::size_t *)
 {
@@ -142,6 +211,46 @@ extern "C" void *fake_open(const char *handle, std::size_t bytes)
 extern "C" void fake_close()
 {
     opened.pop_back();
+}
+
+extern "C" void fake_set_current(int device, CUstream_st *stream, bool fails)
+{
+    current_device = static_cast<int8_t>(device);
+    current_stream = stream;
+    device_fails = fails;
+}
+
+// As PyTorch's tensors.
+static std::vector<c10::DataPtr> tensors;
+
+extern "C" void *fake_make(std::size_t bytes)
+{
+    tensors.push_back(allocator.load()->allocate(bytes));
+    const c10::DataPtr &made = tensors.back();
+    if (made.device.type != 1 || made.device.index != current_device ||
+        made.owned.get_deleter() != allocator.load()->raw_deleter() || made.owned.get() != made.data)
+        throw std::runtime_error("not as PyTorch's own");
+    return made.data;
+}
+
+extern "C" void fake_drop()
+{
+    tensors.pop_back();
+}
+
+extern "C" void *fake_raw(std::size_t bytes)
+{
+    return allocator.load()->raw_alloc(bytes);
+}
+
+extern "C" void *fake_raw_on(std::size_t bytes, CUstream_st *stream)
+{
+    return allocator.load()->raw_alloc_with_stream(bytes, stream);
+}
+
+extern "C" void fake_raw_delete(void *p)
+{
+    allocator.load()->raw_delete(p);
 }
 
 extern "C" int fake_others()

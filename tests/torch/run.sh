@@ -12,14 +12,20 @@ trap 'rm -rf "$scratch"' EXIT
 export XSEG_LOG=0 XSEG_SIM_DEVICES=2 LD_LIBRARY_PATH="$scratch"
 rc=0 ran=0
 part() { "$@" >"$scratch/out" || rc=1; cat "$scratch/out" && tail -n 1 "$scratch/out" >>"$scratch/counts"; }
-if command -v c++ >/dev/null; then
-    c++ -std=c++17 -Wall -Wextra -shared -fPIC -o "$scratch/libc10.so" tests/torch/fake_c10.cpp &&
-        c++ -std=c++17 -Wall -Wextra -shared -fPIC -o "$scratch/libc10_cuda.so" -Wl,-soname,libc10_cuda.so \
+# Libraries of the names of PyTorch's.
+fakes() {
+    mkdir -p "$1" &&
+        c++ -std=c++17 -Wall -Wextra $2 -shared -fPIC -o "$1/libc10.so" tests/torch/fake_c10.cpp &&
+        c++ -std=c++17 -Wall -Wextra $2 -shared -fPIC -o "$1/libc10_cuda.so" -Wl,-soname,libc10_cuda.so \
             tests/torch/fake_torch_cuda.cpp &&
-        c++ -shared -o "$scratch/libtorch_cuda.so" -Wl,--no-as-needed -L"$scratch" -lc10_cuda &&
+        c++ -shared -o "$1/libtorch_cuda.so" -Wl,--no-as-needed -L"$1" -lc10_cuda
+}
+if command -v c++ >/dev/null; then
+    fakes "$scratch" && fakes "$scratch/grown" -DFAKE_GROWN &&
         c++ -std=c++17 -Wall -Wextra -rdynamic -Iinclude -o "$scratch/torch_abi" tests/torch/torch_abi.cpp \
             "$build/libxseg.so" "-Wl,-rpath,$build" -L"$scratch" -lc10 -ldl -pthread || exit 1
     part "$scratch/torch_abi" "$sim"
+    part env LD_LIBRARY_PATH="$scratch/grown" "$scratch/torch_abi" "$sim" another_layout
     ran=1
 else
     echo "no C++ compiler: the hooks were not called from C++"

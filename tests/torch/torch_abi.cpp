@@ -1,5 +1,5 @@
 // Calls the hooks as PyTorch does: by address, each cast to the C++ type that PyTorch casts it to.
-//   torch_abi SIMULATOR
+//   torch_abi SIMULATOR [another_layout]
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -295,18 +295,101 @@ static void virtual_functions()
     passed++;
 }
 
+// Calls of the driver's own that concern a device.
+static void begin_device(int device)
+{
+    void *context;
+    CHECK(!sim<int(void **, int)>("cuDevicePrimaryCtxRetain")(&context, device));
+    CHECK(!sim<int(void *)>("cuCtxPushCurrent_v2")(context));
+}
+
+static void end_device(int device)
+{
+    void *popped;
+    CHECK(!sim<int(void **)>("cuCtxPopCurrent_v2")(&popped));
+    CHECK(!sim<int(int)>("cuDevicePrimaryCtxRelease_v2")(device));
+}
+
+static int launch(Stream stream, void *p, size_t bytes)
+{
+    return sim<int(Stream, unsigned long long, size_t)>("xs_sim_launch")(
+        stream, reinterpret_cast<unsigned long long>(p), bytes);
+}
+
+// Tensors' memory: on the current device and stream, and back by PyTorch's deleter, past PyTorch's own records.
+static void tensors()
+{
+    auto set_current = torch<void(int, Stream, bool)>("fake_set_current");
+    auto make = torch<void *(size_t)>("fake_make");
+    auto drop = torch<void()>("fake_drop");
+    Stream own;
+    begin_device(1);
+    CHECK(!sim<int(Stream *, unsigned)>("cuStreamCreate")(&own, 1));
+    CHECK(!sim<int(Stream, bool)>("xs_sim_stream_manual")(own, true));
+    set_current(1, own, false);
+    void *p = make(1000);
+    CHECK(p && stats(1).requested_bytes.current == 1000);
+    CHECK(!launch(own, p, 1000));
+    drop();
+    CHECK(!stats(1).requested_bytes.current);
+    CHECK(make(1000) == p);
+    drop();
+    set_current(1, nullptr, false);
+    CHECK(make(1000) != p); // which the other stream may be using
+    CHECK(!make(0));
+    drop();
+    drop();
+    set_current(1, nullptr, true);
+    CHECK(throws([&] { make(1000); }, "theirs"));
+    set_current(1, nullptr, false);
+    CHECK(!xseg_set_limit(1, 8 << 20));
+    CHECK(throws([&] { make(64 << 20); }, "CUDA out of memory. "));
+    CHECK(!xseg_set_limit(1, SIZE_MAX));
+    CHECK(!sim<int(Stream)>("cuStreamSynchronize")(own));
+    CHECK(!sim<int(Stream)>("cuStreamDestroy_v2")(own));
+    end_device(1);
+    set_current(0, nullptr, false);
+    passed++;
+}
+
+// The same without tensors, as libraries ask for it that PyTorch knows.
+static void raw_memory()
+{
+    auto set_current = torch<void(int, Stream, bool)>("fake_set_current");
+    auto raw = torch<void *(size_t)>("fake_raw");
+    auto raw_on = torch<void *(size_t, Stream)>("fake_raw_on");
+    auto raw_delete = torch<void(void *)>("fake_raw_delete");
+    set_current(1, nullptr, false);
+    void *p = raw(1000), *q = raw_on(2000, cudaStreamPerThread_);
+    CHECK(p && q && stats(1).requested_bytes.current == 3000);
+    CHECK(!raw(0) && !raw_on(0, nullptr));
+    raw_delete(p);
+    raw_delete(q);
+    raw_delete(nullptr);
+    CHECK(!stats(1).allocations.current);
+    set_current(1, nullptr, true);
+    CHECK(throws([&] { raw(1000); }, "theirs") && throws([&] { raw_on(1000, nullptr); }, "theirs"));
+    set_current(0, nullptr, false);
+    passed++;
+}
+
+// A PyTorch whose tensors' memory is described by more than this one's keeps its records.
+static void another_layout()
+{
+    torch<void()>("fake_install")();
+    CHECK(xseg_torch_adopt() == XSEG_TORCH_FUNCTIONS - 5);
+    CHECK(throws([] { torch<void *(size_t)>("fake_make")(1000); }, "theirs"));
+    passed++;
+}
+
 // ---- two devices ----------------------------------------------------------------------------
 
 // A kernel of a device that uses the memory: whether the driver lets it.
 static bool reaches(int device, void *p, size_t bytes)
 {
-    void *context, *popped;
-    CHECK(!sim<int(void **, int)>("cuDevicePrimaryCtxRetain")(&context, device));
-    CHECK(!sim<int(void *)>("cuCtxPushCurrent_v2")(context));
-    int code = sim<int(Stream, unsigned long long, size_t)>("xs_sim_launch")(
-        nullptr, reinterpret_cast<unsigned long long>(p), bytes);
-    CHECK(!sim<int(void **)>("cuCtxPopCurrent_v2")(&popped));
-    CHECK(!sim<int(int)>("cuDevicePrimaryCtxRelease_v2")(device));
+    begin_device(device);
+    int code = launch(nullptr, p, bytes);
+    end_device(device);
     bool good = !code && !sim<size_t()>("xs_sim_violations")();
     sim<void()>("xs_sim_clear_violations")();
     return good;
@@ -498,8 +581,15 @@ static void pools()
 
 int main(int argc, char **argv)
 {
-    CHECK(argc == 2);
+    CHECK(argc == 2 || argc == 3);
     simulator = argv[1];
+    if (argc == 3) {
+        CHECK(!std::strcmp(argv[2], "another_layout"));
+        CHECK(!xseg_use_driver_library(simulator));
+        another_layout();
+        std::printf("%d passed, 0 failed\n", passed);
+        return 0;
+    }
     torch_alloc = hook<void *(size_t, int, Stream)>("xseg_torch_malloc");
     torch_free = hook<void(void *, size_t, int, Stream)>("xseg_torch_free");
     tensors_between_processes(); // before this one uses CUDA
@@ -515,6 +605,8 @@ int main(int argc, char **argv)
     failed_capture();
     pools();
     virtual_functions();
+    tensors();
+    raw_memory();
     peer_access();
     refuses();
     std::printf("%d passed, 0 failed\n", passed);
