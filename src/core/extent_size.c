@@ -15,11 +15,11 @@ bool xs_extent_only_accumulates(const struct xs_growth *g)
  * are pinned add up. */
 static unsigned least_granules(size_t reserved)
 {
-    if (reserved < XS_GIB)
+    if (reserved < XS_GIB / 4)
         return 8;
-    if (reserved < 2 * XS_GIB)
+    if (reserved < XS_GIB / 2)
         return 4;
-    return reserved < 5 * XS_GIB / 2 ? 2 : 1;
+    return reserved < XS_GIB ? 2 : 1;
 }
 
 static size_t least_of_small(const struct xs_device *dev)
