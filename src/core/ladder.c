@@ -8,6 +8,7 @@
 #include "core/account.h"
 #include "core/captures.h"
 #include "core/classic.h"
+#include "core/fence_ahead.h"
 #include "core/growth.h"
 #include "core/reading.h"
 #include "core/trim.h"
@@ -27,6 +28,8 @@ struct climb {
     bool queued;     /* another thread was on the ladder, and may have left something */
     bool others;     /* as the climb began: other streams held memory */
     bool could_move; /* and the own one something that could move */
+    bool waited;     /* for the GPU */
+    uint64_t found;  /* searches after a wait: what they serve is counted at the end */
     void *report;    /* of the refusal */
     char news[400];  /* to be logged once no lock is held */
 };
@@ -155,6 +158,7 @@ static enum xseg_result wait_for_fence(struct climb *c, bool *waited)
         e = xs_fence_wait_oldest(&c->dev->fences, others_hold_memory(c), waited);
     if (!*waited)
         return e;
+    c->waited = true;
     xs_caches_flush(c->dev);
     xs_device_settle(c->dev, c->request->stream);
     return XSEG_OK;
@@ -257,7 +261,7 @@ static enum xseg_result grow_expandable(struct climb *c)
         enum xseg_result e = grow_once(c, patient, &wait);
         if (wait) {
             patient = !record_fences(c, others_hold_memory(c)) && !wait_for_fence(c, &wait) && wait;
-            if (search_again(c, &dev->stats.now.rung_wait))
+            if (search_again(c, &c->found))
                 return XSEG_OK;
         } else if (e == XSEG_ERROR_NOT_SUPPORTED) {
             e = add_segment(c);
@@ -322,17 +326,14 @@ static enum xseg_result rung_borrow(struct climb *c)
 
 static enum xseg_result rung_wait(struct climb *c)
 {
-    uint64_t *counter = &c->dev->stats.now.rung_wait;
     bool waited = false;
     /* What was borrowed waits for this stream now. */
     enum xseg_result e = record_fences(c, others_hold_memory(c));
     if (!e)
         e = wait_for_fence(c, &waited);
-    while (!e && waited && !search_again(c, counter)) {
+    while (!e && waited && !search_again(c, &c->found)) {
         e = grow(c);
-        if (c->block)
-            count(c, counter);
-        else if (e == XSEG_ERROR_OUT_OF_MEMORY)
+        if (e == XSEG_ERROR_OUT_OF_MEMORY)
             e = wait_for_fence(c, &waited);
         waited &= !c->block;
     }
@@ -451,6 +452,7 @@ enum xseg_result xs_ladder_climb(const struct xs_request *request, struct xs_blo
     c.may_borrow = dev->policy.cross_stream_wait && !none;
     c.others = others_hold_memory_locked(&c);
     c.could_move = could_move_locked(&c);
+    xs_fence_ahead_begin(dev);
     if (!xs_stream_is_trusted(request->stream))
         xs_streams_mark_capturing(&dev->streams, request->stream, captures);
     xs_lock_release(&dev->lock);
@@ -459,6 +461,8 @@ enum xseg_result xs_ladder_climb(const struct xs_request *request, struct xs_blo
         if (e == XSEG_ERROR_OUT_OF_MEMORY)
             e = XSEG_OK;
     }
+    if (c.block && c.waited)
+        count(&c, &dev->stats.now.rung_wait);
     if (!e && !c.block)
         e = out_of_memory(&c);
     *block = c.block;

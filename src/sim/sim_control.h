@@ -67,6 +67,9 @@ XS_SIM_API size_t xs_sim_stream_advance(xs_cu_stream stream, size_t n);
 /* The same by cuStreamGetId, which also reaches a stream that was destroyed while busy. */
 XS_SIM_API size_t xs_sim_stream_advance_id(unsigned long long id, size_t n);
 
+/* Items that have not run yet, of all streams. */
+XS_SIM_API size_t xs_sim_queued(void);
+
 /*
  * Misuse of the driver since the start or the last clear, and the text of the latest ("" if none).
  */

@@ -244,6 +244,14 @@ size_t xs_sim_stream_advance(xs_cu_stream stream, size_t n)
     return done;
 }
 
+size_t xs_sim_queued(void)
+{
+    xs_sim_control_enter(__func__);
+    const size_t queued = xs_sim.queued_items;
+    xs_sim_control_leave();
+    return queued;
+}
+
 static struct xs_sim_queue *queue_by_id(unsigned long long id)
 {
     XS_SIM_FOR_EACH_QUEUE(queue)
