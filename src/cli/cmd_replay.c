@@ -16,8 +16,9 @@
 
 #define COMMAND    "xseg replay"
 #define PASSES_MAX 1000
+#define BEHIND_MAX 1000000
 
-enum option { DRIVER, CONF, LIMIT, PASSES, JSON, VERIFY, COLOR, HELP, N_OPTIONS };
+enum option { DRIVER, CONF, LIMIT, PASSES, BEHIND, JSON, VERIFY, COLOR, HELP, N_OPTIONS };
 
 static const struct xs_option option_table[N_OPTIONS] = {
     [DRIVER] = {"driver", "auto|sim|cuda", "auto: the GPU if there is one, else the simulator",
@@ -28,6 +29,11 @@ static const struct xs_option option_table[N_OPTIONS] = {
                "\"1.02x\"",
                NULL},
     [PASSES] = {"passes", "N", "replay each trace N times in the same allocator", NULL},
+    [BEHIND] =
+        {"behind", "N",
+         "the simulator's GPU is N events behind: what is freed is\nin use for so long; times "
+         "no events",
+         NULL},
     [JSON] = {"json", NULL, "one object a line for each trace", NULL},
     [VERIFY] = {"verify", NULL,
                 "fill each block when it is allocated, check it when it\nis freed; times no events",
@@ -82,13 +88,13 @@ static bool parse_limit(const char *text, struct xs_replay_limit *limit)
     return xs_parse_bytes(text, len, &limit->bytes) && limit->bytes > 0;
 }
 
-static bool parse_passes(const char *text, unsigned *passes)
+/* From 1 to `most`; where there is no text *n is left as it is. */
+static bool parse_count(const char *text, size_t most, size_t *n)
 {
-    size_t n = 1;
-    bool is_number = text == NULL || (strspn(text, "0123456789") == strlen(text) &&
-                                      xs_parse_bytes(text, strlen(text), &n));
-    *passes = (unsigned)xs_min(n, PASSES_MAX + 1);
-    return is_number && n >= 1 && n <= PASSES_MAX;
+    if (text == NULL)
+        return true;
+    return strspn(text, "0123456789") == strlen(text) && xs_parse_bytes(text, strlen(text), n) &&
+           *n >= 1 && *n <= most;
 }
 
 static int take_settings(const struct xs_option *options, struct settings *s)
@@ -102,9 +108,16 @@ static int take_settings(const struct xs_option *options, struct settings *s)
     if (!parse_limit(options[LIMIT].value, &s->replay.limit))
         return xs_args_refuse(COMMAND, "--limit '%s': expected bytes (20GiB) or a multiple (1.02x)",
                               options[LIMIT].value);
-    if (!parse_passes(options[PASSES].value, &s->replay.passes))
+    size_t passes = 1;
+    if (!parse_count(options[PASSES].value, PASSES_MAX, &passes))
         return xs_args_refuse(COMMAND, "--passes '%s': expected a number from 1 to %d",
                               options[PASSES].value, PASSES_MAX);
+    s->replay.passes = (unsigned)passes;
+    if (!parse_count(options[BEHIND].value, BEHIND_MAX, &s->replay.behind))
+        return xs_args_refuse(COMMAND, "--behind '%s': expected a number from 1 to %d",
+                              options[BEHIND].value, BEHIND_MAX);
+    if (s->replay.behind != 0 && s->replay.verify)
+        return xs_args_refuse(COMMAND, "--behind and --verify exclude each other");
     if (!xs_color_parse(options[COLOR].value, &s->color))
         return xs_args_refuse(COMMAND, "--color '%s': expected auto, always or never",
                               options[COLOR].value);
@@ -192,6 +205,10 @@ static enum xs_exit replay_on_driver(char **paths, size_t n, const struct settin
     else if (s->json)
         fprintf(stderr, "%s: on %s%s\n", COMMAND,
                 cuda.is_simulator ? "the simulator: " : "the GPU: ", cuda.device_name);
+    if (s->replay.behind != 0 && !cuda.is_simulator) {
+        xs_cuda_close(&cuda);
+        return xs_args_refuse(COMMAND, "--behind is for the simulator: --driver sim");
+    }
     struct xs_log_once log;
     xs_log_once_begin(&log);
     enum xs_exit code = XS_EXIT_USAGE;

@@ -82,6 +82,8 @@ static enum xseg_result open_library(struct xs_cuda *cuda)
     if (cuda->library == NULL)
         return xs_fail(XSEG_ERROR_NO_DRIVER, "%s", dlerror());
     cuda->is_simulator = dlsym(cuda->library, "xs_sim_cost_ns") != NULL;
+    *(void **)&cuda->sim_advance = dlsym(cuda->library, "xs_sim_stream_advance");
+    *(void **)&cuda->sim_queued = dlsym(cuda->library, "xs_sim_queued");
     enum xseg_result result = find_entries(cuda);
     if (result == XSEG_OK)
         result = open_device(cuda);

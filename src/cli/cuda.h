@@ -34,7 +34,10 @@
     X(false, launch, "cuLaunchKernel",                                                             \
       (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,        \
        unsigned block_y, unsigned block_z, unsigned shared_bytes, xseg_stream stream,              \
-       void **parameters, void **extra))
+       void **parameters, void **extra))                                                         \
+    X(false, sim_manual, "xs_sim_stream_manual", (xseg_stream stream, bool manual))                \
+    X(false, sim_launch, "xs_sim_launch",                                                          \
+      (xseg_stream stream, unsigned long long va, size_t bytes))
 /* clang-format on */
 
 #define XS_CUDA_PATH_BYTES 4096
@@ -55,6 +58,9 @@ struct xs_cuda {
 #define X(is_required, field, symbol, params) int(*field) params;
     XS_CUDA_LIST(X)
 #undef X
+    /* As those of the list that begin so: NULL on a GPU. */
+    size_t (*sim_advance)(xseg_stream stream, size_t n);
+    size_t (*sim_queued)(void);
 };
 
 /* "auto", "sim" or "cuda"; NULL is "auto". False: another word, and *choice is untouched. */

@@ -35,6 +35,8 @@ struct run {
     struct xs_progress progress;
     uint64_t used_at_start;
     unsigned pass;
+    xseg_stream *queued; /* streams of the latest uses, a ring; NULL: the GPU keeps up */
+    uint64_t n_queued;   /* so far */
 };
 
 static enum xseg_result with_library_text(enum xseg_result result, const char *call)
@@ -141,6 +143,20 @@ static enum xseg_result open_verify(struct run *r)
     return wait_for_streams(r);
 }
 
+/* The simulator's streams run nothing by themselves from now on. */
+static enum xseg_result hold_back(struct run *r)
+{
+    r->queued = calloc(r->options->behind, sizeof(xseg_stream));
+    if (r->queued == NULL)
+        return xs_fail(XSEG_ERROR_HOST_MEMORY, "no memory for %zu uses", r->options->behind);
+    for (size_t i = 0; i < xs_max(r->trace->header.streams, 1); i++) {
+        int code = r->cuda->sim_manual(r->streams[i], true);
+        if (code != 0)
+            return xs_cuda_check("xs_sim_stream_manual", code);
+    }
+    return XSEG_OK;
+}
+
 static enum xseg_result set_up(struct run *r)
 {
     enum xseg_result result = xs_replay_prepare(r->cuda, r->options->conf);
@@ -150,6 +166,8 @@ static enum xseg_result set_up(struct run *r)
         result = make_streams(r);
     if (result == XSEG_OK && r->options->verify)
         result = open_verify(r);
+    if (result == XSEG_OK && r->options->behind != 0)
+        result = hold_back(r);
     if (result == XSEG_OK)
         result = set_limit(r);
     return result == XSEG_OK ? xs_cuda_used_bytes(r->cuda, &r->used_at_start) : result;
@@ -198,6 +216,38 @@ static enum xseg_result play_verified(const struct run *r, uint64_t *at, uint64_
     return XSEG_OK;
 }
 
+/* A kernel that uses the block; the GPU gets time to run what is too far behind, in the order of the launches. */
+static enum xseg_result use(struct run *r, void *pointer, const struct xs_trace_event *e)
+{
+    const struct xs_cuda *cuda = r->cuda;
+    size_t behind = r->options->behind;
+    xseg_stream stream = r->streams[e->stream];
+    int code = cuda->sim_launch(stream, (uintptr_t)pointer, 1);
+    r->queued[r->n_queued++ % behind] = stream;
+    for (size_t i = 0; i < behind && cuda->sim_queued() > behind; i++)
+        cuda->sim_advance(r->queued[(r->n_queued + i) % behind], 1);
+    return xs_cuda_check("xs_sim_launch", code);
+}
+
+static enum xseg_result play_behind(struct run *r, uint64_t *at, uint64_t end)
+{
+    enum xseg_result result = XSEG_OK;
+    for (; *at < end && result == XSEG_OK; ++*at) {
+        const struct xs_trace_event *e = &r->trace->events[*at];
+        void **pointer = &r->pointers[e->slot];
+        if (e->kind == XS_TRACE_FREE && *pointer != NULL)
+            result = use(r, *pointer, e);
+        uint64_t one = *at;
+        if (result == XSEG_OK)
+            result = play(r, &one, one + 1);
+        if (result != XSEG_OK)
+            return result;
+        if (e->kind == XS_TRACE_ALLOC && *pointer != NULL)
+            result = use(r, *pointer, e);
+    }
+    return result;
+}
+
 /* *at is the event that failed. Out of memory is noted and passes as success. */
 static enum xseg_result note_failure(const struct run *r, uint64_t at, enum xseg_result result)
 {
@@ -221,7 +271,9 @@ static enum xseg_result play_all(struct run *r, uint64_t *played, uint64_t *wall
     while (at < n && result == XSEG_OK) {
         uint64_t end = n - at < CHUNK ? n : at + CHUNK;
         uint64_t begin_ns = xs_clock_ns();
-        result = r->verify != NULL ? play_verified(r, &at, end) : play(r, &at, end);
+        result = r->verify != NULL   ? play_verified(r, &at, end)
+                 : r->queued != NULL ? play_behind(r, &at, end)
+                                     : play(r, &at, end);
         *wall_ns += xs_clock_ns() - begin_ns;
         xs_progress_update(&r->progress, (uint64_t)r->pass * n + at);
     }
@@ -252,7 +304,8 @@ static void fill_pass(const struct run *r, struct xs_replay_pass *pass, uint64_t
 {
     double driver_wall_ns = (double)(after->driver_wall_ns - before->driver_wall_ns);
     double events = pass->events > 0 ? (double)pass->events : 1;
-    pass->ns_per_event = r->verify != NULL ? NAN : ((double)wall_ns - driver_wall_ns) / events;
+    pass->ns_per_event =
+        r->verify != NULL || r->queued != NULL ? NAN : ((double)wall_ns - driver_wall_ns) / events;
     pass->driver_ms = (double)(after->driver_ns - before->driver_ns) / 1e6;
     pass->calls = (struct xs_replay_calls){
         .create = after->driver_create - before->driver_create,
@@ -261,6 +314,7 @@ static void fill_pass(const struct run *r, struct xs_replay_pass *pass, uint64_t
         .unmap = after->driver_unmap - before->driver_unmap,
         .release = after->driver_release - before->driver_release,
     };
+    pass->waits = after->rung_wait - before->rung_wait;
     pass->peak_allocated = after->allocated_bytes.peak;
     pass->peak_reserved = after->reserved_bytes.peak;
 }
@@ -342,6 +396,7 @@ enum xseg_result xs_replay_run(struct xs_replay *replay, const struct xs_cuda *c
     destroy_streams(&r);
     enum xseg_result shut = xseg_shutdown();
     free(r.pointers);
+    free(r.queued);
     if (result != XSEG_OK)
         xs_fail(result, "%s", why); /* the shutdown may have overwritten it */
     else

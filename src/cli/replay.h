@@ -19,6 +19,7 @@ struct xs_replay_options {
     struct xs_replay_limit limit;
     unsigned passes; /* at least 1 */
     bool verify;
+    size_t behind; /* the GPU, a simulated one, is so many events behind; 0: it keeps up */
 };
 
 struct xs_replay_calls {
@@ -35,6 +36,7 @@ struct xs_replay_pass {
         ns_per_event; /* spent in the library, the driver's time not counted; NaN: not measured */
     double driver_ms;
     struct xs_replay_calls calls;
+    uint64_t waits; /* requests that were served after waiting for the GPU */
     uint64_t peak_allocated;
     uint64_t peak_reserved;
 };

@@ -41,6 +41,7 @@ static void print_pass_fields(struct xs_json *j, const struct xs_replay_pass *pa
     xs_json_count(j, "release", pass->calls.release);
     xs_json_close(j, '}');
     xs_json_real(j, "driver_ms", pass->driver_ms, 3);
+    xs_json_count(j, "waits", pass->waits);
     xs_json_real(j, "ns_per_event", pass->ns_per_event, 2);
 }
 
@@ -62,6 +63,7 @@ static void print_setting(struct xs_json *j, const struct xs_replay_row *row,
     xs_json_text(j, "conf", options->conf);
     print_count_or_null(j, "limit", limit != SIZE_MAX, limit);
     xs_json_bool(j, "verify", options->verify);
+    print_count_or_null(j, "behind", options->behind != 0, options->behind);
     xs_json_count(j, "events", row->header.events);
     xs_json_count(j, "streams", row->header.streams);
     xs_json_count(j, "peak_requested", row->header.peak_requested);
@@ -267,6 +269,8 @@ static void print_title(const struct xs_cuda *cuda, const struct xs_replay_optio
     }
     if (options->limit.times > 0)
         printf(", limit %g x peak requested", options->limit.times);
+    if (options->behind != 0)
+        printf(", the GPU %zu events behind", options->behind);
     printf("%s\n", options->verify ? ", every block verified" : "");
 }
 
