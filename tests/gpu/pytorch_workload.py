@@ -2,6 +2,7 @@
 
     pytorch_workload.py native|expandable|xseg WORKLOAD [--groups N] [--limit MIB] [--wait]
     pytorch_workload.py native|expandable|xseg --soak MINUTES
+    pytorch_workload.py native WORKLOAD --groups 0 --trace FILE.trace.gz
 
 Prints one line of JSON. The same seed gives the same numbers to every allocator, and but for maskrcnn the kernels are deterministic.
 
@@ -13,10 +14,13 @@ Steps are timed by groups, from the first one's begin until the GPU has done the
 of the GPU as it does in earnest. With --wait several of these take turns: each says "waits" before it touches the GPU and before
 each group, and goes on after "go" on its standard input; after any other line it ends. Its GPU is idle while it waits.
 
+--trace records what is allocated and freed, as a trace for xseg replay. Only native tells.
+
 --soak has two layers instead of twelve, so that a few minutes have many steps; it says how many, and how many allocations.
 """
 import argparse
 import gc
+import gzip
 import itertools
 import json
 import math
@@ -33,7 +37,10 @@ parser.add_argument("--groups", type=int, default=24, help="how many are timed, 
 parser.add_argument("--limit", type=float, default=0, help="MiB that the allocator may reserve")
 parser.add_argument("--soak", type=float, default=0, help="minutes of variable lengths; reserved must not creep")
 parser.add_argument("--wait", action="store_true")
+parser.add_argument("--trace", metavar="FILE", help="records a trace")
 args = parser.parse_args()
+if args.trace and args.allocator != "native":
+    parser.error("--trace is for native")
 for name in ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"):
     os.environ.pop(name, None)
 if args.allocator == "expandable":
@@ -345,6 +352,26 @@ def soak(minutes):
                "counters": difference(before, earlier)}
 
 
+def write_trace(path, events):
+    """Blocks and streams by number, in order of appearance."""
+    number, size, stream, lines, live, peak = {}, {}, {}, [], 0, 0
+    for event in events:
+        if event["action"] == "alloc":
+            block = number[event["addr"]] = len(size)
+            size[block] = event["size"]
+            live += event["size"]
+            lines.append(f"a {block} {event['size']} {stream.setdefault(event['stream'], len(stream))}\n")
+        elif event["action"] == "free_requested" and event["addr"] in number:
+            block = number.pop(event["addr"])
+            live -= size[block]
+            lines.append(f"f {block}\n")
+        peak = max(peak, live)
+    with gzip.open(path, "wt") as f:
+        f.write(f"# xseg-trace 1\n# source PyTorch {torch.__version__}, {args.workload}\n")
+        f.write(f"# events {len(lines)} streams {max(1, len(stream))} peak_requested {peak}\n")
+        f.writelines(lines)
+
+
 def tell(result):
     on = f"PyTorch {torch.__version__}, {torch.cuda.get_device_name()}"
     print(json.dumps({"allocator": args.allocator, "on": on, **result}), flush=True)
@@ -361,9 +388,13 @@ def main():
         for result in soak(args.soak):
             tell(result)
         return
+    if args.trace:
+        torch.cuda.memory._record_memory_history(context=None, max_entries=1 << 25)
     result = {"workload": args.workload, "limit": args.limit}
     try:
         result |= measure(args.workload)
+        if args.trace:
+            write_trace(args.trace, torch.cuda.memory._snapshot()["device_traces"][0])
     except ImportError as e:
         result["skipped"] = str(e)
     except torch.OutOfMemoryError as e:
