@@ -40,7 +40,6 @@ from one_core import share_one_core
 NAMES = ("generate", "small", "llama_varlen", "lora", "accumulation", "maskrcnn", "experts", "llama_checkpoint", "llama_bucketed",
          "llama_fixed")
 ALLOCATORS = ("native", "expandable", "xseg")
-WITHOUT_LIMIT = ("small", "maskrcnn", "llama_fixed")  # not worth the time
 RUNGS = (1.002, 1.005, 1.01, 1.02, 1.03, 1.04)
 TOGETHER, MEMORY = 8, 120 << 30  # tries side by side, and what they may reserve in all
 MiB = 1 << 20
@@ -282,7 +281,7 @@ def main():
     kept = args.soak * 60
     times(names, lambda: seconds_left() - kept - (min(180, 0.4 * (args.minutes * 60 - kept)) if args.limits else 0))
     if args.limits:
-        limits([n for n in names if n not in WITHOUT_LIMIT], lambda: seconds_left() - kept)
+        limits(names, lambda: seconds_left() - kept)
     if args.soak:
         minutes = min(args.soak, seconds_left() / 60 - 0.5)
         if minutes < args.soak:
