@@ -337,7 +337,7 @@ def measure(name):
 
 def soak(minutes):
     """Each tenth of the time, a line of its own, so that a run that is cut off has said something: how much was done in it, what
-    was reserved at most, and at its end, with every tensor freed but the cache kept."""
+    has been requested at most so far, what was reserved at most in it, and at its end, with every tensor freed but the cache kept."""
     begin, seed, before = time.time(), 0, counters()
     for i in range(10):
         most = steps = 0
@@ -348,7 +348,8 @@ def soak(minutes):
                 steps += 1
         gc.collect()
         before, earlier = counters(), before
-        yield {"soak": minutes, "tenth": i, "reserved": most, "freed": torch.cuda.memory_reserved(), "steps": steps,
+        requested = torch.cuda.memory_stats()["requested_bytes.all.peak"]
+        yield {"soak": minutes, "tenth": i, "requested": requested, "reserved": most, "freed": torch.cuda.memory_reserved(), "steps": steps,
                "counters": difference(before, earlier)}
 
 
