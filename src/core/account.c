@@ -208,5 +208,5 @@ void xs_account_release(struct xs_device *dev, size_t bytes)
     xs_gauge_sub(&dev->stats.now.reserved_bytes, bytes);
     xs_gauge_sub(&dev->stats.now.cached_bytes, bytes);
     if (!dev->stats.now.reserved_bytes.current)
-        dev->went_out = dev->came_back = 0;
+        dev->went_out = dev->came_back = dev->most_out = 0;
 }

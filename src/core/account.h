@@ -26,6 +26,7 @@ static inline void xs_account_went_out(struct xs_device *dev, size_t bytes)
 {
     dev->out_bytes += bytes;
     dev->went_out += bytes;
+    dev->most_out = xs_max(dev->most_out, dev->out_bytes);
 }
 
 static inline void xs_account_came_back(struct xs_device *dev, size_t bytes)

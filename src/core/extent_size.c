@@ -22,9 +22,19 @@ static unsigned least_granules(size_t reserved)
     return reserved < XS_GIB ? 2 : 1;
 }
 
+/* What is reserved and was never wanted, beyond what slack allows, is free around blocks that stay: only extents of the
+ * smallest size go on moving then. */
+#define BEYOND_SLACK 1.25
+
+static bool is_fragmented(const struct xs_device *dev)
+{
+    double most = (double)dev->most_out * (1 + BEYOND_SLACK * dev->policy.slack);
+    return (double)dev->stats.now.reserved_bytes.current > most;
+}
+
 static size_t least_of_small(const struct xs_device *dev)
 {
-    if (dev->limit_bytes != SIZE_MAX)
+    if (dev->limit_bytes != SIZE_MAX || is_fragmented(dev))
         return 0;
     return least_granules(dev->stats.now.reserved_bytes.current) * dev->caps.granule;
 }
@@ -42,6 +52,8 @@ static size_t share_of_reserved(const struct xs_device *dev, double share)
 
 size_t xs_extent_most_to_pin(const struct xs_device *dev)
 {
+    if (is_fragmented(dev))
+        return xs_max(dev->caps.granule, dev->policy.extent_min);
     size_t bytes = xs_max(LEAST_TO_PIN * dev->caps.granule,
                           share_of_reserved(dev, dev->policy.extent_ahead / 2));
     return xs_max(bytes, xs_max(least_of_small(dev), dev->policy.extent_min));

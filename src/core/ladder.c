@@ -223,8 +223,7 @@ static bool should_wait(const struct xs_growth *g)
     const struct xseg_stats *now = &dev->stats.now;
     if (!g->fresh_bytes || !g->movable.waiting_bytes)
         return false;
-    xs_account_merge_all(g->dev, xs_caches_own(g->dev));
-    size_t live = xs_max(now->allocated_bytes.peak, now->allocated_bytes.current + g->bytes);
+    size_t live = xs_max(dev->most_out, dev->out_bytes + g->bytes);
     size_t slack = xs_max((size_t)((double)live * dev->policy.slack), LEAST_SLACK);
     return now->reserved_bytes.current + g->fresh_bytes > live + slack;
 }

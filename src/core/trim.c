@@ -188,6 +188,14 @@ static bool is_untouched(struct xs_device *dev, size_t keep)
     return nothing;
 }
 
+/* A program that gives its memory back starts anew. */
+static void forget_the_most(struct xs_device *dev)
+{
+    xs_lock_acquire(&dev->lock);
+    dev->most_out = dev->out_bytes;
+    xs_lock_release(&dev->lock);
+}
+
 enum xseg_result xs_trim(struct xs_device *dev, size_t keep)
 {
     if (is_untouched(dev, keep))
@@ -197,6 +205,7 @@ enum xseg_result xs_trim(struct xs_device *dev, size_t keep)
     enum xseg_result e = xs_context_enter(&dev->context, &scope);
     if (!e) {
         e = trim_in_context(dev, keep);
+        forget_the_most(dev);
         xs_context_leave(&scope);
     }
     xs_lock_release(&dev->growth);

@@ -121,6 +121,20 @@ static void goes_on_without(void)
     end(kept);
 }
 
+/* A program that counts its peaks anew for each step is not made to wait for that. */
+static void peaks_are_only_counted(void)
+{
+    free_odd_ones();
+    for (unsigned i = 0; i < PIECES; i += 2)
+        xt_free(pieces[i]);
+    XT_OK(xseg_reset_peaks(0));
+    void *p = xt_alloc_on(4 * XS_MIB, s2);
+    XT_EQUAL(xt_stats(0).rung_wait, 0);
+    XT_AT_MOST(xt_reserved(), PIECES * PIECE + 4 * XS_MIB);
+    memset(pieces, 0, sizeof(pieces));
+    end(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -129,6 +143,7 @@ int main(void)
         REPORT("behind: where memory suffices no event is recorded",
                records_none_in_a_steady_state),
         REPORT("behind: nor on a stream that captures", records_none_in_a_capture),
+        REPORT("behind: nor does it wait because peaks are reset", peaks_are_only_counted),
         REPORT("behind: an event that cannot be recorded costs nothing", goes_on_without),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -384,6 +384,34 @@ static void r17(void)
     xt_free(p);
 }
 
+/* ---- what cannot be moved any more ------------------------------------------------------------- */
+
+/* Of many blocks every other one is freed, and none of the gaps serves: once so much is lost, no extent is large enough to be pinned
+ * with a gap of its own, and before that they are, for the sake of their number. */
+static void small_extents_once_fragmented(void)
+{
+    static void *p[400];
+    xt_make_context(0);
+    for (unsigned i = 0; i < XS_COUNT_OF(p); i++)
+        p[i] = xt_alloc(5 * XS_MIB);
+    for (unsigned i = 0; i < XS_COUNT_OF(p); i += 2)
+        xt_free(p[i]);
+    unsigned in_large = 0, in_small = 0;
+    for (unsigned i = 0; i < 8; i++) {
+        struct xseg_stats before = xt_stats(0), after;
+        xt_alloc(256 * XS_MIB);
+        after = xt_stats(0);
+        uint64_t bytes = after.reserved_bytes.current - before.reserved_bytes.current;
+        uint64_t granules = (after.driver_create - before.driver_create) * 2 * XS_MIB;
+        in_large += bytes > granules;
+        in_small += bytes && bytes == granules;
+        XT_CHECK(!in_small || bytes == granules);
+    }
+    XT_CHECK(in_large > 0);
+    XT_CHECK(in_small > 0);
+    xt_check();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -430,6 +458,7 @@ int main(void)
         REPORT("R16: on a full device the smallest block that suffices goes", r16_full_driver,
                "ALLOC_CONF=expandable_segments:False,max_split_size_mb:400",
                "XSEG_SIM_CAPACITY=3000M"),
+        REPORT("fragmented memory grows by the smallest extents", small_extents_once_fragmented),
         REPORT("R17: a true shortage is called one", r17),
         REPORT("R17: the same in classic mode", r17, CLASSIC),
     };
