@@ -229,23 +229,29 @@ static enum xseg_result use(struct run *r, void *pointer, const struct xs_trace_
     return xs_cuda_check("xs_sim_launch", code);
 }
 
+/* An event between two uses of its block: the last one before a free, the first one after an allocation. */
+static enum xseg_result play_used(struct run *r, uint64_t at)
+{
+    const struct xs_trace_event *e = &r->trace->events[at];
+    void **pointer = &r->pointers[e->slot];
+    enum xseg_result result = XSEG_OK;
+    if (e->kind == XS_TRACE_FREE && *pointer != NULL)
+        result = use(r, *pointer, e);
+    if (result == XSEG_OK)
+        result = play(r, &at, at + 1);
+    if (result == XSEG_OK && e->kind == XS_TRACE_ALLOC && *pointer != NULL)
+        result = use(r, *pointer, e);
+    return result;
+}
+
 static enum xseg_result play_behind(struct run *r, uint64_t *at, uint64_t end)
 {
-    enum xseg_result result = XSEG_OK;
-    for (; *at < end && result == XSEG_OK; ++*at) {
-        const struct xs_trace_event *e = &r->trace->events[*at];
-        void **pointer = &r->pointers[e->slot];
-        if (e->kind == XS_TRACE_FREE && *pointer != NULL)
-            result = use(r, *pointer, e);
-        uint64_t one = *at;
-        if (result == XSEG_OK)
-            result = play(r, &one, one + 1);
+    for (; *at < end; ++*at) {
+        enum xseg_result result = play_used(r, *at);
         if (result != XSEG_OK)
             return result;
-        if (e->kind == XS_TRACE_ALLOC && *pointer != NULL)
-            result = use(r, *pointer, e);
     }
-    return result;
+    return XSEG_OK;
 }
 
 /* *at is the event that failed. Out of memory is noted and passes as success. */

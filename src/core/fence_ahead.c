@@ -31,6 +31,6 @@ void xs_fence_ahead_record(const struct xs_request *request, struct xs_stream *s
     if (xs_stream_is_none(request->handle) || xs_context_enter(&dev->context, &scope))
         return;
     if (!xs_captures_has(request->handle))
-        xs_fence_record(&dev->fences, stream, request->handle);
+        xs_fence_try_record(&dev->fences, stream, request->handle);
     xs_context_leave(&scope);
 }

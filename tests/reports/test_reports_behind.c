@@ -44,13 +44,20 @@ static void end(void *kept)
     destroy_streams();
 }
 
-/* Another 1,000 kernels follow, and the GPU has just done the first ones. */
+/* A request that is served out of one of the gaps, so that it is time for a fence; then comes much more work. */
+static void *go_on(void)
+{
+    void *kept = xt_alloc_on(40 * XS_MIB, s1);
+    for (unsigned i = 0; i < 1000; i++)
+        XT_CU(cu.cuLaunchHostFunc(s1, note_late, NULL));
+    return kept;
+}
+
+/* The GPU has just done what came before the frees. */
 static void moves_what_has_passed(void)
 {
     free_odd_ones();
-    void *kept = xt_alloc_on(40 * XS_MIB, s1); /* out of one of the holes: time for a fence */
-    for (unsigned i = 0; i < 1000; i++)
-        XT_CU(cu.cuLaunchHostFunc(s1, note_late, NULL));
+    void *kept = go_on();
     XT_EQUAL(sim.stream_advance(s1, PIECES), PIECES);
     size_t reserved = xt_reserved();
     void *p = xt_alloc_on(3 * PIECE, s1);
@@ -66,9 +73,7 @@ static void moves_what_has_passed(void)
 static void waits_for_the_oldest_only(void)
 {
     free_odd_ones();
-    void *kept = xt_alloc_on(40 * XS_MIB, s1);
-    for (unsigned i = 0; i < 1000; i++)
-        XT_CU(cu.cuLaunchHostFunc(s1, note_late, NULL));
+    void *kept = go_on();
     size_t reserved = xt_reserved();
     void *p = xt_alloc_on(3 * PIECE, s1);
     XT_EQUAL(xt_reserved(), reserved);
