@@ -108,4 +108,13 @@ enum xseg_result xs_device_settle_in_context(struct xs_device *dev);
 /* Address space of one segment where the policy names none. */
 size_t xs_device_default_reserve(const struct xs_device *dev);
 
+/* By how much reserved memory may exceed what was live at most, for want of what is still in use by the GPU or pinned: a share of it, or
+ * a few blocks. */
+#define XS_LEAST_SLACK (32 * XS_MIB)
+
+static inline size_t xs_device_slack(const struct xs_device *dev, size_t live)
+{
+    return xs_max((size_t)((double)live * dev->policy.slack), XS_LEAST_SLACK);
+}
+
 #endif

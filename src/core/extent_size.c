@@ -24,12 +24,13 @@ static unsigned least_granules(size_t reserved)
 
 /* What is reserved and was never wanted, beyond what slack allows, is free around blocks that stay: only extents of the
  * smallest size go on moving then. */
-#define BEYOND_SLACK 1.25
+#define BEYOND_SLACK 4 /* by one part in so many */
 
 static bool is_fragmented(const struct xs_device *dev)
 {
-    double most = (double)dev->most_out * (1 + BEYOND_SLACK * dev->policy.slack);
-    return (double)dev->stats.now.reserved_bytes.current > most;
+    size_t slack = xs_device_slack(dev, dev->most_out);
+    size_t most = dev->most_out + slack + slack / BEYOND_SLACK;
+    return dev->stats.now.reserved_bytes.current > most;
 }
 
 static size_t least_of_small(const struct xs_device *dev)

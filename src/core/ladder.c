@@ -214,9 +214,7 @@ static void fall_back_to_classic(struct climb *c)
 }
 
 /* Moving what the GPU is still busy with would have to wait for it. So new extents are taken instead,
- * but only up to a small slack above the most that was ever live at once: a share of it, or a few blocks. */
-#define LEAST_SLACK (32 * XS_MIB)
-
+ * but only up to a small slack above the most that was ever live at once. */
 static bool should_wait(const struct xs_growth *g)
 {
     const struct xs_device *dev = g->dev;
@@ -224,8 +222,7 @@ static bool should_wait(const struct xs_growth *g)
     if (!g->fresh_bytes || !g->movable.waiting_bytes)
         return false;
     size_t live = xs_max(dev->most_out, dev->out_bytes + g->bytes);
-    size_t slack = xs_max((size_t)((double)live * dev->policy.slack), LEAST_SLACK);
-    return now->reserved_bytes.current + g->fresh_bytes > live + slack;
+    return now->reserved_bytes.current + g->fresh_bytes > live + xs_device_slack(dev, live);
 }
 
 /* One try. NOT_SUPPORTED: there is no window, or it is better to wait first (*wait). */
