@@ -34,7 +34,7 @@
     X(false, launch, "cuLaunchKernel",                                                             \
       (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,        \
        unsigned block_y, unsigned block_z, unsigned shared_bytes, xseg_stream stream,              \
-       void **parameters, void **extra))                                                         \
+       void **parameters, void **extra))                                                           \
     X(false, sim_manual, "xs_sim_stream_manual", (xseg_stream stream, bool manual))                \
     X(false, sim_launch, "xs_sim_launch",                                                          \
       (xseg_stream stream, unsigned long long va, size_t bytes))

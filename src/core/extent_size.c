@@ -53,10 +53,9 @@ static size_t share_of_reserved(const struct xs_device *dev, double share)
 
 size_t xs_extent_most_to_pin(const struct xs_device *dev)
 {
-    if (is_fragmented(dev))
-        return xs_max(dev->caps.granule, dev->policy.extent_min);
-    size_t bytes = xs_max(LEAST_TO_PIN * dev->caps.granule,
-                          share_of_reserved(dev, dev->policy.extent_ahead / 2));
+    size_t bytes = dev->caps.granule;
+    if (!is_fragmented(dev))
+        bytes = xs_max(LEAST_TO_PIN * bytes, share_of_reserved(dev, dev->policy.extent_ahead / 2));
     return xs_max(bytes, xs_max(least_of_small(dev), dev->policy.extent_min));
 }
 

@@ -73,11 +73,12 @@
     X(extent_ahead, "extent_ahead",                                                                \
       SHARE, "0.0006", "[0, 0.5]", "", KEEP, LIVE,                                                  \
       "A new extent is at least this share of reserved memory, and where memory is also freed at " \
-      "most half of it, or four granules or extent_min if that is more.")                                        \
+      "most half of it, or four granules or extent_min if that is more.")                          \
     X(slack, "slack",                                                                              \
       SHARE, "0.02", "[0, 1]", "", KEEP, LIVE,                                                     \
       "Share of peak live memory by which reserved may exceed it while the GPU is still busy "     \
-      "with extents that could be moved.")                                                         \
+      "with extents that could be moved; a quarter more, and it grows by the smallest extents. "   \
+      "32 MiB at least.")                                                                          \
     X(va_reserve, "va_reserve",                                                                    \
       SIZE, "auto", "[0, 64T]", "auto", KEEP, LIVE,                                                \
       "Address space of one segment; auto: chosen by the device's memory.")                        \
