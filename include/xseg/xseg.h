@@ -67,7 +67,8 @@ enum xseg_result {
  * when `stream` has been made to wait for it on the GPU (cross_stream_wait). So the memory is for work
  * on `stream`: another user, the CPU among them, has to come after that stream first.
  * May wait for the GPU only where the request would otherwise exceed the limit or the device, or reserved memory
- * the most that was in use since memory was last given back by more than `slack` (docs/options.md), while the GPU still works on what has been freed.
+ * the most that was in use since memory was last given back by more than `slack` (docs/options.md), while the
+ * GPU still works on what has been freed.
  * Errors: OUT_OF_MEMORY, INVALID_VALUE (2^60 bytes and more), NO_DRIVER, NO_DEVICE, DRIVER, HOST_MEMORY,
  * NOT_SUPPORTED (4095 streams hold memory of the device; a second CUDA context of it is current).
  */
