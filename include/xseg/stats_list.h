@@ -60,7 +60,9 @@
     C(rung_wait, "times", "served after waiting for the GPU")                                      \
     C(rung_pools, "times", "served by a free block of a pool with use_on_oom")                     \
     C(rung_release, "times", "served after giving cached memory back to the driver")               \
-    C(extents_moved, "extents", "extents unmapped at one address and mapped at another")           \
+    C(extents_moved, "extents", "extents mapped at another address than before")                   \
+    C(extents_aliased, "extents",                                                                  \
+      "of these, left mapped at the former too until the GPU had passed")                          \
     C(driver_create, "calls", "cuMemCreate and cuMemAlloc calls")                                  \
     C(driver_release, "calls", "cuMemRelease and cuMemFree calls")                                 \
     C(driver_map, "calls", "cuMemMap calls")                                                       \

@@ -9,6 +9,7 @@
 #include "core/captures.h"
 #include "core/reading.h"
 #include "core/route.h"
+#include "core/stale.h"
 #include "core/waiting.h"
 #include "driver/driver.h"
 #include "heap/heap.h"
@@ -104,6 +105,7 @@ enum xseg_result xs_device_open(struct xs_device *dev, int ordinal, const struct
     xs_lock_init(&dev->caches_lock, XS_RANK_CACHES);
     xs_list_init(&dev->caches);
     xs_list_init(&dev->waiting);
+    xs_list_init(&dev->stale);
     xs_history_init(&dev->history);
     xs_history_resize(&dev->history, policy->history);
     xs_depot_init(dev->depot);
@@ -123,6 +125,10 @@ static void close_segment(struct xs_segment *segment)
         const struct xs_block *block = xs_block_of_place(place);
         if (xs_block_state_of(block) == XS_BLOCK_HOLE)
             continue;
+        if (xs_block_state_of(block) == XS_BLOCK_STALE) {
+            xs_segment_unmap(xs_block_va(block), xs_block_bytes(block));
+            continue;
+        }
         for (xs_cu_ptr va = xs_block_va(block) > done ? xs_block_va(block) : done;
              va < xs_block_end(block);) {
             struct xs_extent *e = xs_segment_extent_at(segment, va);
@@ -320,6 +326,7 @@ enum xseg_result xs_device_settle_in_context(struct xs_device *dev)
         return e;
     e = xs_fence_poll(&dev->fences, &progress);
     xs_device_settle(dev, NULL);
+    xs_stale_sweep(dev);
     return e;
 }
 

@@ -43,6 +43,7 @@ struct xs_device {
 
     struct xs_lock growth;
     /* Guarded by growth. */
+    bool no_alias; /* the driver has refused to map an extent twice */
     size_t
         max_fresh_bytes; /* largest extent that the driver still gives: SIZE_MAX until it refuses one, 0: none */
 
@@ -62,6 +63,7 @@ struct xs_device {
     struct xs_slab route_records;
     uint32_t pools_made;
     struct xs_list waiting; /* WAITING blocks, oldest first */
+    struct xs_list stale;   /* STALE blocks, oldest first */
     struct xs_slab uses;    /* struct xs_use */
     size_t out_bytes;       /* of LIVE, CACHED and WAITING blocks: what no heap holds */
     uint64_t went_out;      /* bytes that heaps gave out since nothing was reserved */

@@ -20,6 +20,8 @@ struct census {
     size_t live_blocks, live_bytes, requested;
     size_t cached_blocks, cached_bytes;
     size_t waiting_blocks, waiting_bytes;
+    size_t stale_blocks;
+    size_t stale_places; /* as extents count them */
     size_t uses;
     size_t extents, extent_bytes; /* mapped or idle */
     size_t segments, classic_bytes, address_bytes;
@@ -68,7 +70,7 @@ static bool name_stream(struct census *c, const struct xs_block *block,
 static bool check_streams_of(struct census *c, const struct xs_block *block)
 {
     enum xs_block_state state = xs_block_state_of(block);
-    bool stamped = state == XS_BLOCK_FREE || state == XS_BLOCK_WAITING;
+    bool stamped = state == XS_BLOCK_FREE || state == XS_BLOCK_WAITING || state == XS_BLOCK_STALE;
     for (const struct xs_use *use = block->uses; use; use = use->next) {
         c->uses++;
         if (!name_stream(c, block, use->stream))
@@ -109,6 +111,9 @@ static bool count_block(struct census *c, const struct xs_block *block)
         c->waiting_blocks++;
         c->waiting_bytes += bytes;
         return true;
+    case XS_BLOCK_STALE:
+        c->stale_blocks++;
+        return true;
     case XS_BLOCK_BUSY:
         return broken_block(c, "D10", block, "is BUSY, though no growth is under way");
     default:
@@ -125,6 +130,7 @@ static void count_extents_in(struct census *c, const struct xs_block *block)
         if (e->va >= xs_block_va(block)) { /* else it began in the block before */
             c->extents++;
             c->extent_bytes += e->bytes;
+            c->stale_places += e->stale;
         }
         va = e->va + e->bytes;
     }
@@ -139,7 +145,9 @@ static bool count_segment(struct census *c, const struct xs_segment *segment)
         const struct xs_block *block = xs_block_of_place(place);
         if (!count_block(c, block) || !check_address(c, block) || !check_streams_of(c, block))
             return false;
-        if (expandable && xs_block_state_of(block) != XS_BLOCK_HOLE)
+        bool backed =
+            xs_block_state_of(block) != XS_BLOCK_HOLE && xs_block_state_of(block) != XS_BLOCK_STALE;
+        if (expandable && backed)
             count_extents_in(c, block);
     }
     return true;
@@ -200,7 +208,8 @@ static bool count_idle(struct census *c)
         XS_LIST_FOR_EACH(link, &extents->idle[i]) {
             const struct xs_extent *e = XS_CONTAINER_OF(link, struct xs_extent, link);
             size_t granules = e->bytes / extents->caps->granule;
-            if (e->va || !granules || xs_min(xs_log2(granules), XS_EXTENT_SIZES - 1) != i)
+            if (e->va || e->stale || !granules ||
+                xs_min(xs_log2(granules), XS_EXTENT_SIZES - 1) != i)
                 return BROKEN(c, "D2: idle extent of %zu bytes in list %u says it is at 0x%llx",
                               e->bytes, i, e->va);
             idle_bytes += e->bytes;
@@ -302,6 +311,21 @@ static bool check_waiting(struct census *c)
     return same(c, "D11: waiting blocks", count, c->waiting_blocks);
 }
 
+/* D14 */
+static bool check_stale(struct census *c)
+{
+    size_t count = 0;
+    XS_LIST_FOR_EACH(link, &c->dev->stale) {
+        const struct xs_block *block = xs_block_of_link(link);
+        if (++count > c->stale_blocks || xs_block_state_of(block) != XS_BLOCK_STALE)
+            return broken_block(c, "D14", block, "is in the list of stale ones");
+        if (!block->extent || block->extent->bytes != xs_block_bytes(block) || !block->extent->va)
+            return broken_block(c, "D14", block, "is not where an extent was");
+    }
+    return same(c, "D14: stale blocks", count, c->stale_blocks) &&
+           same(c, "D14: stale places of extents", c->stale_places, count);
+}
+
 /* D12: a chain of CACHED blocks of one key. */
 static bool check_chain(struct census *c, const struct xs_block *block, uint64_t key, size_t count)
 {
@@ -363,7 +387,7 @@ static bool check_locked(struct census *c)
     xs_account_merge_all(c->dev, xs_caches_own(c->dev));
     return count_heaps(c) && count_idle(c) && check_extents(c) && check_reserved(c) &&
            check_allocated(c) && check_records(c) && check_streams(c) && check_waiting(c) &&
-           check_caches(c);
+           check_stale(c) && check_caches(c);
 }
 
 bool xs_device_check(struct xs_device *dev, bool quiet, struct xs_finding *finding)

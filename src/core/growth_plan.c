@@ -133,7 +133,7 @@ static bool use_idle(struct xs_growth *g, struct part *part, size_t missing, siz
 static void gather(struct xs_growth *g)
 {
     if (!g->gathered)
-        xs_movable_gather(&g->movable, g->dev);
+        xs_movable_gather(&g->movable, g->dev, g->may_alias ? g->stream : NULL);
     g->gathered = true;
 }
 
@@ -144,11 +144,12 @@ static bool use_trade(struct xs_growth *g, struct part *part, size_t missing, si
 {
     struct xs_device *dev = g->dev;
     gather(g);
-    if (!g->movable.bytes || !dev->max_fresh_bytes)
+    struct xs_movable_set *movable = &g->movable.passed;
+    if (!movable->bytes || !dev->max_fresh_bytes)
         return false;
     size_t bytes = xs_extent_size(g, missing, room, SIZE_MAX / 2), gone = 0;
-    const struct xs_extent *largest = xs_movable_largest(&g->movable, missing);
-    if (!largest || largest->bytes * TRADE_RATIO > bytes || g->movable.bytes < bytes)
+    const struct xs_extent *largest = xs_movable_largest(movable, missing);
+    if (!largest || largest->bytes * TRADE_RATIO > bytes || movable->bytes < bytes)
         return false;
     size_t most_steps = bytes / dev->caps.granule + 1; /* and the one of the new extent */
     if (!xs_heap_reserve(g->heap, most_steps * RECORDS_A_STEP))
@@ -157,8 +158,8 @@ static bool use_trade(struct xs_growth *g, struct part *part, size_t missing, si
     if (!e)
         return false;
     while (gone < bytes) {
-        struct xs_extent *small = xs_movable_smallest(&g->movable, dev->caps.granule);
-        xs_movable_take(&g->movable, small);
+        struct xs_extent *small = xs_movable_smallest(movable, dev->caps.granule);
+        xs_movable_take(movable, small);
         xs_list_push_back(&g->traded, &small->link);
         gone += small->bytes;
     }
@@ -174,7 +175,7 @@ static bool split(struct xs_growth *g, struct part *part, struct xs_extent *larg
     missing = xs_min(missing, large->bytes);
     if (!xs_heap_reserve(g->heap, (missing / granule + 1) * RECORDS_A_STEP))
         return false;
-    xs_movable_take(&g->movable, large);
+    xs_movable_take(&g->movable.passed, large);
     xs_list_push_back(&g->traded, &large->link);
     for (size_t bytes; missing; missing -= bytes) {
         bytes = xs_pow2_floor(xs_min(missing, most) / granule) * granule;
@@ -190,7 +191,7 @@ static bool split(struct xs_growth *g, struct part *part, struct xs_extent *larg
 static bool use_split(struct xs_growth *g, struct part *part, size_t missing)
 {
     gather(g);
-    struct xs_extent *large = xs_movable_smallest(&g->movable, missing);
+    struct xs_extent *large = xs_movable_smallest(&g->movable.passed, missing);
     return large && split(g, part, large, missing, missing);
 }
 
@@ -202,20 +203,36 @@ static bool should_split(const struct xs_growth *g, const struct xs_extent *e)
            dev->limit_bytes == SIZE_MAX && dev->max_fresh_bytes;
 }
 
+/* The best of a set: the largest that fits, or else the smallest of the others. */
+static struct xs_extent *best_of(const struct xs_movable_set *set, size_t missing)
+{
+    struct xs_extent *e = xs_movable_largest(set, missing);
+    return e ? e : xs_movable_smallest(set, missing);
+}
+
 static bool use_movable(struct xs_growth *g, struct part *part, size_t missing, size_t room)
 {
     gather(g);
-    struct xs_extent *e = xs_movable_largest(&g->movable, missing);
-    if (!e)
-        e = xs_movable_smallest(&g->movable, missing);
+    struct xs_extent *e = best_of(&g->movable.passed, missing);
     if (!e)
         return false;
     if (should_split(g, e))
         return split(g, part, e, missing, xs_extent_most_to_pin(g->dev));
     if (e->bytes > missing + room)
         return false;
-    xs_movable_take(&g->movable, e);
+    xs_movable_take(&g->movable.passed, e);
     place_extent(g, part, e, &g->moved);
+    return true;
+}
+
+static bool use_alias(struct xs_growth *g, struct part *part, size_t missing, size_t room)
+{
+    struct xs_extent *e = best_of(&g->movable.own, missing);
+    if (!e || e->bytes > missing + room)
+        return false;
+    xs_movable_take(&g->movable.own, e);
+    g->alias_stamp = xs_max(g->alias_stamp, e->block->stamp);
+    place_extent(g, part, e, &g->aliased);
     return true;
 }
 
@@ -244,7 +261,7 @@ static enum xseg_result fill_part(struct xs_growth *g, struct part *part)
             return xs_fail(XSEG_ERROR_HOST_MEMORY, "no host memory for block records");
         size_t missing = xs_block_bytes(part->block) - part->filled, room = room_beside(part);
         if (use_idle(g, part, missing, room) || use_trade(g, part, missing, room) ||
-            use_movable(g, part, missing, room))
+            use_movable(g, part, missing, room) || use_alias(g, part, missing, room))
             continue;
         enum xseg_result e = use_fresh(g, part, missing, room);
         if (e)
@@ -270,20 +287,23 @@ static enum xseg_result fill_window(struct xs_growth *g)
 
 /* ---- plan and cancel ------------------------------------------------------------------------ */
 
-static void begin(struct xs_growth *g, const struct xs_request *request)
+static void begin(struct xs_growth *g, const struct xs_request *request, bool may_alias)
 {
     memset(g, 0, offsetof(struct xs_growth, movable));
     g->dev = request->dev;
     g->heap = &request->pool->expandable;
     g->stream = request->stream;
     g->bytes = request->bytes;
+    g->may_alias = may_alias;
     xs_list_init(&g->moved);
+    xs_list_init(&g->aliased);
     xs_list_init(&g->idle);
     xs_list_init(&g->fresh);
     xs_list_init(&g->traded);
     xs_list_init(&g->kept);
     xs_list_init(&g->stuck);
     xs_list_init(&g->stuck_fresh);
+    xs_list_init(&g->stuck_alias);
     xs_movable_init(&g->movable);
 }
 
@@ -300,6 +320,7 @@ void xs_growth_cancel(struct xs_growth *g)
     struct xs_device *dev = g->dev;
     xs_assert_held(&dev->lock);
     put_extents_back(&g->moved);
+    put_extents_back(&g->aliased);
     put_extents_back(&g->traded);
     XS_LIST_FOR_EACH_SAFE(link, &g->idle) {
         xs_list_remove(link);
@@ -329,19 +350,20 @@ static enum xseg_result plan_at(struct xs_growth *g, const struct xs_place *plac
 
 /* The cheapest place first. A hole there may be too narrow for the extents that there are; where no new one may
  * be created either, the tail of a segment takes any. */
-enum xseg_result xs_growth_plan(struct xs_growth *g, const struct xs_request *request)
+enum xseg_result xs_growth_plan(struct xs_growth *g, const struct xs_request *request,
+                                bool may_alias)
 {
     const struct xs_fences *fences = &request->dev->fences;
     xs_assert_held(&request->dev->lock);
     struct xs_place place;
     size_t align = xs_class_alignment(request->bytes, request->dev->caps.granule);
-    begin(g, request);
+    begin(g, request, may_alias);
     if (!xs_place_find(g->heap, fences, g->bytes, align, g->stream, &place))
         return XSEG_ERROR_NOT_SUPPORTED;
     enum xseg_result e = plan_at(g, &place);
     if (e != XSEG_ERROR_OUT_OF_MEMORY)
         return e;
-    begin(g, request);
+    begin(g, request, may_alias);
     if (!xs_place_find_at_tail(g->heap, fences, g->bytes, align, g->stream, &place))
         return e;
     return plan_at(g, &place);

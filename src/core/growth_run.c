@@ -1,6 +1,7 @@
 #include "base/error.h"
 #include "core/account.h"
 #include "core/growth.h"
+#include "core/stale.h"
 #include "core/track.h"
 #include "driver/driver.h"
 
@@ -101,8 +102,13 @@ static xs_cu_result release_traded(struct xs_growth *g)
 
 static struct xs_list *sources(struct xs_growth *g, unsigned i)
 {
-    struct xs_list *lists[] = {&g->idle, &g->moved, &g->fresh};
+    struct xs_list *lists[] = {&g->idle, &g->moved, &g->aliased, &g->fresh};
     return i < XS_COUNT_OF(lists) ? lists[i] : NULL;
+}
+
+static struct xs_list *stuck(struct xs_growth *g, const struct xs_list *list)
+{
+    return list == &g->fresh ? &g->stuck_fresh : list == &g->aliased ? &g->stuck_alias : &g->stuck;
 }
 
 /* Unmaps from the targets all that map_targets() had mapped before `end`; NULL: all of it. */
@@ -114,7 +120,7 @@ static void unmap_targets(struct xs_growth *g, const struct xs_list *end)
             if (link == end)
                 return;
             if (xs_segment_unmap(extent_of(link)->target, extent_of(link)->bytes))
-                set_aside(list == &g->fresh ? &g->stuck_fresh : &g->stuck, link);
+                set_aside(stuck(g, list), link);
         }
     }
 }
@@ -195,6 +201,15 @@ static void leave_place(struct xs_extent *e)
     xs_heap_put_hole(e->block->heap, e->block);
 }
 
+/* Under HEAP: it serves elsewhere, but stays mapped where it was as well. */
+static void leave_alias(struct xs_growth *g, struct xs_extent *e)
+{
+    xs_list_remove(&e->link);
+    xs_track_extent(e->block->heap, XS_EVENT_UNMAP, e);
+    xs_segment_detach(e->block->segment, e);
+    xs_stale_put(g->dev, e->block, e);
+}
+
 /* Under HEAP: the driver has it no more. */
 static void forget_extent(struct xs_device *dev, struct xs_extent *e)
 {
@@ -223,6 +238,12 @@ static void attach_targets(struct xs_growth *g)
         attach(g, extent_of(link));
         dev->stats.now.extents_moved++;
     }
+    XS_LIST_FOR_EACH_SAFE(link, &g->aliased) {
+        leave_alias(g, extent_of(link));
+        attach(g, extent_of(link));
+        dev->stats.now.extents_moved++;
+        dev->stats.now.extents_aliased++;
+    }
     XS_LIST_FOR_EACH_SAFE(link, &g->fresh) {
         xs_account_reserve(dev, extent_of(link)->bytes);
         xs_gauge_add(&dev->stats.now.extents, 1);
@@ -242,13 +263,15 @@ static struct xs_block *join_window(struct xs_growth *g)
     return block;
 }
 
-/* The window becomes one block, and what was mapped beyond the request free. Where there is no host
- * memory for the cuts, the caller gets all of it. */
+/* The window becomes one block, and what was mapped beyond the request free: for others than the stream only once the
+ * GPU has passed what is aliased. Where there is no host memory for the cuts, the caller gets all of it. */
 static struct xs_block *finish_window(struct xs_growth *g)
 {
     struct xs_heap *heap = g->heap;
     struct xs_block *block = join_window(g), *left = NULL, *right = NULL;
     bool can_cut = xs_heap_reserve(heap, 2);
+    if (g->alias_stamp)
+        xs_heap_stamp(block, g->stream, g->alias_stamp);
     if (can_cut && xs_block_end(block) > g->va + g->bytes)
         right = xs_heap_cut_busy(heap, block, g->va + g->bytes - xs_block_va(block));
     if (can_cut && g->va > xs_block_va(block)) {
@@ -305,6 +328,15 @@ static void book_kept(struct xs_growth *g, struct xs_list *list)
     }
 }
 
+/* Aliased ones serve where they are stuck, if anywhere. */
+static void book_stuck_alias(struct xs_growth *g)
+{
+    XS_LIST_FOR_EACH_SAFE(link, &g->stuck_alias) {
+        leave_alias(g, extent_of(link));
+        xs_list_push_back(&g->stuck, link);
+    }
+}
+
 static struct xs_block *block_at(struct xs_segment *segment, xs_cu_ptr va)
 {
     struct xs_block *block = xs_block_of_place(segment->blocks.next);
@@ -341,8 +373,10 @@ static void open_stuck(struct xs_growth *g)
         xs_list_remove(link);
         if (xs_segment_open(&dev->caps, e->va, e->bytes))
             continue;
+        bool in_use = e->stale > 0;
         xs_lock_acquire(&dev->lock);
-        xs_heap_put(e->block->heap, e->block, NULL, 0);
+        xs_heap_put(e->block->heap, e->block, in_use ? g->stream : NULL,
+                    in_use ? g->alias_stamp : 0);
         xs_lock_release(&dev->lock);
     }
 }
@@ -355,6 +389,7 @@ static void roll_back(struct xs_growth *g)
     drop_lost(g->dev, &g->traded);
     book_kept(g, &g->kept);
     book_kept(g, &g->stuck_fresh);
+    book_stuck_alias(g);
     xs_growth_cancel(g);
     attach_stuck(g, segment);
 }

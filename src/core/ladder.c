@@ -11,6 +11,7 @@
 #include "core/fence_ahead.h"
 #include "core/growth.h"
 #include "core/reading.h"
+#include "core/stale.h"
 #include "core/trim.h"
 #include "core/waiting.h"
 #include "driver/driver.h"
@@ -70,7 +71,7 @@ static bool others_hold_memory(const struct climb *c)
 /* Whether whole extents may lie in what the request's own stream has freed: they could move once it has passed. */
 static bool could_move_locked(const struct climb *c)
 {
-    bool could = !c->expandable;
+    bool could = !c->expandable || !xs_list_is_empty(&c->dev->stale);
     XS_LIST_FOR_EACH(link, &c->dev->pools) {
         const struct xs_heap *heap = &xs_pool_of_link(link)->expandable;
         could |= xs_bins_at_least(&heap->free[c->request->stream->index], c->dev->caps.granule,
@@ -219,10 +220,18 @@ static bool should_wait(const struct xs_growth *g)
 {
     const struct xs_device *dev = g->dev;
     const struct xseg_stats *now = &dev->stats.now;
-    if (!g->fresh_bytes || !g->movable.waiting_bytes)
+    if (!g->fresh_bytes || !(g->movable.waiting_bytes + g->movable.own.bytes))
         return false;
     size_t live = xs_max(dev->most_out, dev->out_bytes + g->bytes);
     return now->reserved_bytes.current + g->fresh_bytes > live + xs_device_slack(dev, live);
+}
+
+/* Whether what the stream has freed may be mapped for it a second time. A graph that is captured will be launched anywhere. */
+static bool may_alias(const struct climb *c)
+{
+    const struct xs_device *dev = c->dev;
+    return dev->policy.alias && !dev->no_alias && !c->captures &&
+           !xs_stream_is_none(c->request->handle);
 }
 
 /* One try. NOT_SUPPORTED: there is no window, or it is better to wait first (*wait). */
@@ -231,7 +240,7 @@ static enum xseg_result grow_once(struct climb *c, bool patient, bool *wait)
     struct xs_device *dev = c->dev;
     struct xs_growth growth;
     xs_lock_acquire(&dev->lock);
-    enum xseg_result e = xs_growth_plan(&growth, c->request);
+    enum xseg_result e = xs_growth_plan(&growth, c->request, may_alias(c));
     *wait = !e && patient && should_wait(&growth) && !c->captures;
     if (*wait)
         xs_growth_cancel(&growth);
@@ -242,6 +251,8 @@ static enum xseg_result grow_once(struct climb *c, bool patient, bool *wait)
     e = xs_growth_run(&growth, c->request, &block);
     if (!e)
         c->block = block;
+    else if (e != XSEG_ERROR_OUT_OF_MEMORY && growth.alias_stamp)
+        dev->no_alias = true;
     /* The driver's word for "not supported" is not the plan's. */
     return e == XSEG_ERROR_NOT_SUPPORTED ? XSEG_ERROR_DRIVER : e;
 }
@@ -252,9 +263,12 @@ static enum xseg_result grow_expandable(struct climb *c)
     bool patient = true;
     dev->max_fresh_bytes = SIZE_MAX;
     for (;;) {
-        bool wait;
+        bool wait, alias = may_alias(c);
         size_t most = dev->max_fresh_bytes;
+        xs_stale_sweep(dev);
         enum xseg_result e = grow_once(c, patient, &wait);
+        if (e && alias != may_alias(c))
+            continue; /* the driver may refuse only that */
         if (wait) {
             patient = !record_fences(c, others_hold_memory(c)) && !wait_for_fence(c, &wait) && wait;
             if (search_again(c, &c->found))

@@ -2,8 +2,8 @@
 
 void xs_movable_init(struct xs_movable *movable)
 {
-    movable->bytes = movable->waiting_bytes = 0;
-    movable->sizes = 0;
+    movable->passed.bytes = movable->own.bytes = movable->waiting_bytes = 0;
+    movable->passed.sizes = movable->own.sizes = 0;
 }
 
 _Static_assert(XS_EXTENT_SIZES <= 32, "a bit for each list");
@@ -29,62 +29,75 @@ static struct xs_extent *next_inside(const struct xs_block *block, xs_cu_ptr *va
     return NULL;
 }
 
-static void add(struct xs_movable *movable, struct xs_extent *e)
+static void add(struct xs_movable_set *set, struct xs_extent *e)
 {
     unsigned i = size_index(e->bytes);
-    if (!(movable->sizes & 1u << i))
-        xs_list_init(&movable->extents[i]);
-    movable->sizes |= 1u << i;
-    movable->bytes += e->bytes;
-    xs_list_push_back(&movable->extents[i], &e->link);
+    if (!(set->sizes & 1u << i))
+        xs_list_init(&set->extents[i]);
+    set->sizes |= 1u << i;
+    set->bytes += e->bytes;
+    xs_list_push_back(&set->extents[i], &e->link);
 }
 
-static void add_block(struct xs_movable *movable, struct xs_block *block, bool passed)
+static void add_block(struct xs_movable *movable, struct xs_block *block, bool passed, bool own)
 {
     struct xs_extent *e;
     xs_cu_ptr va = xs_block_va(block);
     while ((e = next_inside(block, &va))) {
         e->block = block;
-        if (passed)
-            add(movable, e);
+        if (passed && !e->stale)
+            add(&movable->passed, e);
+        else if (own)
+            add(&movable->own, e);
         else
             movable->waiting_bytes += e->bytes;
     }
 }
 
-/* From small blocks to large ones: what serves least is taken apart first. */
-static void gather_heap(struct xs_movable *movable, struct xs_device *dev, struct xs_heap *heap)
+/* From small blocks to large ones: what serves least is taken apart first. Of a pool's memory it is not known that only
+ * the stream that freed it has used it: a graph may have been launched on any. */
+static void gather_heap(struct xs_movable *movable, struct xs_device *dev, struct xs_heap *heap,
+                        const struct xs_stream *stream)
 {
+    const struct xs_stream *owner = heap == &dev->main.expandable ? stream : NULL;
     XS_BIT_SET_FOR_EACH(index, &heap->filled)
     {
         struct xs_tree_node *node = xs_bins_at_least(&heap->free[index], dev->caps.granule, 0);
         for (; node; node = xs_bins_next(&heap->free[index], node)) {
             struct xs_block *block = xs_block_of_node(node);
-            add_block(movable, block, xs_block_has_passed(block, &dev->fences));
+            add_block(movable, block, xs_block_has_passed(block, &dev->fences),
+                      owner && block->stream == owner);
         }
     }
 }
 
-void xs_movable_gather(struct xs_movable *movable, struct xs_device *dev)
+void xs_movable_gather(struct xs_movable *movable, struct xs_device *dev,
+                       const struct xs_stream *stream)
 {
     XS_LIST_FOR_EACH(link, &dev->pools)
         if (!xs_pool_of_link(link)->held)
-            gather_heap(movable, dev, &xs_pool_of_link(link)->expandable);
+            gather_heap(movable, dev, &xs_pool_of_link(link)->expandable, stream);
+}
+
+static void forget(struct xs_movable_set *set)
+{
+    for (; set->sizes; set->sizes &= set->sizes - 1)
+        XS_LIST_FOR_EACH_SAFE(link, &set->extents[__builtin_ctz(set->sizes)])
+            xs_list_remove(link);
 }
 
 void xs_movable_end(struct xs_movable *movable)
 {
-    for (; movable->sizes; movable->sizes &= movable->sizes - 1)
-        XS_LIST_FOR_EACH_SAFE(link, &movable->extents[__builtin_ctz(movable->sizes)])
-            xs_list_remove(link);
+    forget(&movable->passed);
+    forget(&movable->own);
 }
 
-struct xs_extent *xs_movable_largest(struct xs_movable *movable, size_t max_bytes)
+struct xs_extent *xs_movable_largest(const struct xs_movable_set *set, size_t max_bytes)
 {
-    uint32_t sizes = movable->sizes & ((2u << size_index(max_bytes)) - 1);
+    uint32_t sizes = set->sizes & ((2u << size_index(max_bytes)) - 1);
     for (unsigned i; sizes; sizes &= ~(1u << i)) {
         i = xs_log2(sizes);
-        XS_LIST_FOR_EACH(link, &movable->extents[i]) {
+        XS_LIST_FOR_EACH(link, &set->extents[i]) {
             struct xs_extent *e = XS_CONTAINER_OF(link, struct xs_extent, link);
             if (e->bytes <= max_bytes)
                 return e;
@@ -93,11 +106,11 @@ struct xs_extent *xs_movable_largest(struct xs_movable *movable, size_t max_byte
     return NULL;
 }
 
-struct xs_extent *xs_movable_smallest(struct xs_movable *movable, size_t min_bytes)
+struct xs_extent *xs_movable_smallest(const struct xs_movable_set *set, size_t min_bytes)
 {
-    uint32_t sizes = movable->sizes & ~((1u << size_index(min_bytes)) - 1);
+    uint32_t sizes = set->sizes & ~((1u << size_index(min_bytes)) - 1);
     for (; sizes; sizes &= sizes - 1) {
-        XS_LIST_FOR_EACH(link, &movable->extents[__builtin_ctz(sizes)]) {
+        XS_LIST_FOR_EACH(link, &set->extents[__builtin_ctz(sizes)]) {
             struct xs_extent *e = XS_CONTAINER_OF(link, struct xs_extent, link);
             if (e->bytes >= min_bytes)
                 return e;
@@ -107,12 +120,12 @@ struct xs_extent *xs_movable_smallest(struct xs_movable *movable, size_t min_byt
 }
 
 /* Cutting leaves the left piece its record: the extent is in extent->block or to the right of it. */
-void xs_movable_take(struct xs_movable *movable, struct xs_extent *extent)
+void xs_movable_take(struct xs_movable_set *set, struct xs_extent *extent)
 {
     struct xs_block *block = extent->block;
     while (xs_block_end(block) <= extent->va)
         block = xs_block_next(block);
     extent->block = xs_heap_carve(block->heap, block, extent->va, extent->bytes);
     xs_list_remove(&extent->link);
-    movable->bytes -= extent->bytes;
+    set->bytes -= extent->bytes;
 }

@@ -175,6 +175,7 @@ static void read_block(const struct xs_block *block, struct xseg_pool_stats *out
     size_t bytes = xs_block_bytes(block);
     switch (xs_block_state_of(block)) {
     case XS_BLOCK_HOLE:
+    case XS_BLOCK_STALE: /* what is mapped there counts where it is used */
         return;
     case XS_BLOCK_LIVE:
         out->requested_bytes += block->requested;

@@ -18,10 +18,10 @@ static struct xs_extent *take_next(struct xs_device *dev, struct xs_movable *mov
         xs_extent_take_idle(&dev->extents, e);
         return e;
     }
-    e = xs_movable_largest(movable, SIZE_MAX);
+    e = xs_movable_largest(&movable->passed, SIZE_MAX);
     if (!e || !xs_heap_reserve(&dev->main.expandable, 2))
         return NULL;
-    xs_movable_take(movable, e);
+    xs_movable_take(&movable->passed, e);
     return e;
 }
 
@@ -72,7 +72,7 @@ static void take_batch(struct xs_device *dev, size_t keep, struct batch *batch)
     xs_lock_acquire(&dev->lock);
     size_t reserved = dev->stats.now.reserved_bytes.current;
     xs_movable_init(&movable);
-    xs_movable_gather(&movable, dev);
+    xs_movable_gather(&movable, dev, NULL);
     for (batch->count = 0; batch->count < BATCH && reserved > keep; batch->count++) {
         struct xs_extent *e = take_next(dev, &movable, &batch->mapped[batch->count]);
         if (!e)

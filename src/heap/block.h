@@ -6,6 +6,8 @@
  *   WAITING freed, and not to be reused before other streams have passed it (core/waiting.h)
  *   FREE   mapped, in its heap's tree. With a stream: usable by that stream at once, by others and for
  *          unmapping once the stamp has passed (vmm/fence.h). Without: idle, usable by all.
+ *   STALE  its extent serves its stream elsewhere, and is still mapped here for work that the GPU has not done
+ *          yet (core/stale.h); of no use to anybody, and a hole once the stamp has passed
  *   HOLE   not mapped; whole granules
  *   BUSY   taken out by a growth that is under way; nobody else touches it
  */
@@ -25,6 +27,7 @@ enum xs_block_state {
     XS_BLOCK_CACHED,
     XS_BLOCK_WAITING,
     XS_BLOCK_FREE,
+    XS_BLOCK_STALE,
     XS_BLOCK_HOLE,
     XS_BLOCK_BUSY
 };
@@ -52,16 +55,18 @@ struct xs_block {
         struct xs_block *next_cached; /* CACHED: the next one in its bin */
         struct xs_origin origin;      /* LIVE and WAITING: whose it is */
     };
-    uint64_t stamp;           /* FREE and CACHED: epoch of the latest free in it */
-    struct xs_stream *stream; /* LIVE and CACHED: allocated for it. FREE: freed on it; NULL: idle */
+    uint64_t stamp; /* FREE and CACHED: epoch of the latest free in it */
+    struct xs_stream
+        *stream; /* LIVE and CACHED: allocated for it. FREE, STALE: freed on it; NULL: idle */
 
     struct xs_tree_node node; /* size and va of the block; FREE: its place in a tree */
     struct xs_list by_addr;   /* neighbours in the segment */
     struct xs_segment *segment;
     struct xs_heap *heap;
 
-    struct xs_list link; /* HOLE: among the heap's holes; WAITING: among those; BUSY: in the plan */
-    struct xs_use *uses; /* LIVE and WAITING: other streams that use it */
+    struct xs_list link;      /* HOLE: among the heap's holes; WAITING, STALE: among those */
+    struct xs_use *uses;      /* LIVE and WAITING: other streams that use it */
+    struct xs_extent *extent; /* STALE: what is still mapped here */
 };
 
 _Static_assert(offsetof(struct xs_block, node) == XS_CACHE_LINE,

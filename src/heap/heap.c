@@ -335,6 +335,11 @@ void xs_heap_set_stream(struct xs_block *block, struct xs_stream *stream)
     set_stream(block, stream, 0);
 }
 
+void xs_heap_stamp(struct xs_block *block, struct xs_stream *stream, uint64_t stamp)
+{
+    set_stream(block, stream, xs_max(stamp, block->stamp));
+}
+
 void xs_heap_forget_stream(struct xs_block *block)
 {
     set_stream(block, NULL, 0);

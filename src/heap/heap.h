@@ -81,6 +81,8 @@ struct xs_block *xs_heap_put_hole(struct xs_heap *heap, struct xs_block *block);
 void xs_heap_join_busy(struct xs_heap *heap, struct xs_block *block, struct xs_block *next);
 /* A BUSY block becomes LIVE for `stream`, whole. */
 void xs_heap_make_live(struct xs_block *block, struct xs_stream *stream);
+/* A BUSY block is `stream`'s, or nobody's, and serves others only once the stamp has passed too. */
+void xs_heap_stamp(struct xs_block *block, struct xs_stream *stream, uint64_t stamp);
 /* A LIVE block belongs to the order of another stream from now on. */
 void xs_heap_set_stream(struct xs_block *block, struct xs_stream *stream);
 /* Cuts a BUSY block after `bytes`; returns the rest, BUSY too. Needs one record. */

@@ -35,7 +35,8 @@ bool xs_broken(struct xs_finding *finding, const char *fmt, ...)
 static bool broken_block(struct check *c, const char *rule, const struct xs_block *block,
                          const char *what)
 {
-    static const char *const states[] = {"LIVE", "CACHED", "WAITING", "FREE", "HOLE", "BUSY"};
+    static const char *const states[] = {"LIVE",  "CACHED", "WAITING", "FREE",
+                                         "STALE", "HOLE",   "BUSY"};
     const char *state = xs_block_state_of(block) < XS_COUNT_OF(states)
                             ? states[xs_block_state_of(block)]
                             : "unknown";
@@ -118,8 +119,9 @@ static bool check_free(struct check *c, const struct xs_block *block)
 static bool check_stream(struct check *c, const struct xs_block *block)
 {
     enum xs_block_state state = xs_block_state_of(block);
-    bool out = state == XS_BLOCK_LIVE || state == XS_BLOCK_CACHED || state == XS_BLOCK_WAITING;
-    if (out && !block->stream)
+    bool ordered = state == XS_BLOCK_LIVE || state == XS_BLOCK_CACHED ||
+                   state == XS_BLOCK_WAITING || state == XS_BLOCK_STALE;
+    if (ordered && !block->stream)
         return broken_block(c, "H8", block, "has no stream");
     if (state == XS_BLOCK_HOLE && block->stream)
         return broken_block(c, "H8", block, "has a stream, though unmapped");
@@ -189,14 +191,19 @@ static bool check_unbacked(struct check *c, const struct xs_block *block)
            broken_block(c, "H11", block, "an extent lies in it");
 }
 
+/* Nothing there that could be used. */
+static bool is_unbacked(const struct xs_block *block)
+{
+    return xs_block_state_of(block) == XS_BLOCK_HOLE || xs_block_state_of(block) == XS_BLOCK_STALE;
+}
+
 /* A BUSY block is of one kind throughout: a growth takes out free memory or holes. */
 static bool check_backing(struct check *c, const struct xs_block *block)
 {
     if (!block->segment->extent_at)
         return true;
-    bool hole = xs_block_state_of(block) == XS_BLOCK_HOLE ||
-                (xs_block_state_of(block) == XS_BLOCK_BUSY &&
-                 !xs_segment_extent_at(block->segment, xs_block_va(block)));
+    bool hole = is_unbacked(block) || (xs_block_state_of(block) == XS_BLOCK_BUSY &&
+                                       !xs_segment_extent_at(block->segment, xs_block_va(block)));
     return hole ? check_unbacked(c, block) : check_backed(c, block);
 }
 
@@ -204,7 +211,7 @@ static bool check_backing(struct check *c, const struct xs_block *block)
 static bool check_whole(struct check *c, const struct xs_block *block)
 {
     const struct xs_segment *segment = block->segment;
-    if (!c->heap->whole || !segment->extent_at || xs_block_state_of(block) == XS_BLOCK_HOLE)
+    if (!c->heap->whole || !segment->extent_at || is_unbacked(block))
         return true;
     const struct xs_extent *first = xs_segment_extent_at(segment, xs_block_va(block));
     const struct xs_extent *last = xs_segment_extent_at(segment, xs_block_end(block) - 1);

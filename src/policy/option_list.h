@@ -79,6 +79,10 @@
       "Share of peak live memory by which reserved may exceed it while the GPU is still busy "     \
       "with extents that could be moved; a quarter more, and it grows by the smallest extents. "   \
       "32 MiB at least.")                                                                          \
+    X(alias, "alias",                                                                              \
+      BOOL, "True", "False|True", "", KEEP, LIVE,                                                  \
+      "Map what a stream has freed and the GPU is still using at a second address for the same "   \
+      "stream, in place of new memory or a wait.")                                                 \
     X(va_reserve, "va_reserve",                                                                    \
       SIZE, "auto", "[0, 64T]", "auto", KEEP, LIVE,                                                \
       "Address space of one segment; auto: chosen by the device's memory.")                        \

@@ -57,6 +57,20 @@ void xs_sim_live(struct xs_sim_live *out)
     xs_sim_control_leave();
 }
 
+uint64_t xs_sim_physical(xs_cu_ptr va, size_t *bytes)
+{
+    uint64_t at = 0;
+    *bytes = 0;
+    xs_sim_control_enter(__func__);
+    const struct xs_sim_mapping *mapping = xs_sim_mapping_of(va);
+    if (mapping) {
+        at = mapping->extent->offset + (va - mapping->va);
+        *bytes = mapping->va + mapping->extent->bytes - va;
+    }
+    xs_sim_control_leave();
+    return at;
+}
+
 static uint64_t mix(uint64_t h, uint64_t value)
 {
     h = (h ^ value) * 0x9e3779b97f4a7c15u;

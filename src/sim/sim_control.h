@@ -67,6 +67,12 @@ XS_SIM_API size_t xs_sim_stream_advance(xs_cu_stream stream, size_t n);
 /* The same by cuStreamGetId, which also reaches a stream that was destroyed while busy. */
 XS_SIM_API size_t xs_sim_stream_advance_id(unsigned long long id, size_t n);
 
+/*
+ * Which byte of physical memory lies at the address; the next *bytes - 1 come behind it. An extent that is mapped twice
+ * has each of its bytes at two addresses. 0, and *bytes 0: nothing is mapped there.
+ */
+XS_SIM_API uint64_t xs_sim_physical(xs_cu_ptr va, size_t *bytes);
+
 /* Items that have not run yet, of all streams. */
 XS_SIM_API size_t xs_sim_queued(void);
 

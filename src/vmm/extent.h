@@ -22,6 +22,7 @@ struct xs_extent {
     xs_cu_ptr va;           /* where it is mapped; 0: idle */
     xs_cu_ptr target;       /* in a growth: where it is going to be mapped */
     struct xs_block *block; /* in a growth: the block it is taken from; a hint while planning */
+    uint32_t stale;         /* places where it is still mapped besides (core/stale.h) */
 };
 
 /* Idle extents by floor(log2(granules)). */

@@ -14,8 +14,9 @@ struct scenario {
     const char *conf;
     void (*set_up)(void);
     enum xseg_result (*act)(void);
-    bool starts;   /* a context, an address range and events may stay after a failure */
-    bool releases; /* what was cached may have gone back to the driver after a failure */
+    bool starts; /* a context, an address range and events may stay after a failure */
+    bool
+        releases; /* what was cached, or mapped twice, may have gone back to the driver after a failure */
     bool trades; /* after a failure extents may be new ones, of the same sizes at the same places */
     bool ends;   /* shuts xseg down */
 };
@@ -316,6 +317,32 @@ static enum xseg_result request_small_on_second(void)
     return request_on(64 * XS_KIB, second_stream);
 }
 
+/* The stream is at work on what it has freed in two places, so for what it wants next that is mapped twice. */
+static void behind(void)
+{
+    two_streams();
+    void *p[4];
+    for (unsigned i = 0; i < 4; i++)
+        p[i] = hold_on(8 * XS_MIB, first_stream);
+    drop(p[1]);
+    drop(p[3]);
+}
+
+static enum xseg_result request_on_first(void)
+{
+    return request_on(12 * XS_MIB, first_stream);
+}
+
+/* And that has passed since. */
+static void aliased(void)
+{
+    behind();
+    XT_OK(request_on_first());
+    XT_CHECK(xt_stats(0).extents_aliased > 0);
+    XT_CU(cu.cuStreamSynchronize(first_stream));
+    XT_OK(xseg_set_limit(0, SIZE_MAX));
+}
+
 /* ---- private pools ---------------------------------------------------------------------------- */
 
 static xseg_pool pool;
@@ -471,6 +498,15 @@ static const struct scenario scenarios[] = {
      .releases = true},
     {.name = "wait for another stream", .set_up = two_streams, .act = request_on_second},
     {.name = "look at another stream", .set_up = two_streams, .act = request_small_on_second},
+    {.name = "grow by mapping twice", .set_up = behind, .act = request_on_first},
+    {.name = "grow after mapping twice",
+     .set_up = aliased,
+     .act = request_on_first,
+     .releases = true},
+    {.name = "empty the cache after mapping twice",
+     .set_up = aliased,
+     .act = empty,
+     .releases = true},
     {.name = "first use, a pool", .set_up = nothing, .act = make_pool, .starts = true},
     {.name = "grow a pool by moving", .set_up = held_pool, .act = request_of_pool},
     {.name = "grow at a dead pool's cost", .set_up = dead_pool, .act = request_12_mib},

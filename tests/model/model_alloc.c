@@ -29,7 +29,7 @@ static struct {
     bool policy_may_change;
     size_t granule;
     size_t divisions; /* of roundup_power2_divisions; 0: none */
-    uint64_t allocs, frees, refusals;
+    uint64_t allocs, frees, refusals, aliases;
     size_t peak_reserved;
 } run;
 
@@ -70,6 +70,7 @@ static void check_all(void)
     XT_AT_MOST(s.reserved_bytes.current, run.most);
     run.most = xs_max(run.limit, s.reserved_bytes.current);
     run.peak_reserved = xs_max(run.peak_reserved, s.reserved_bytes.current);
+    run.aliases = s.extents_aliased;
     xt_check();
     pools_check();
     streams_check_orders();
@@ -355,7 +356,8 @@ int main(int argc, char **argv)
     }
     end();
     printf("%" PRIu64 " steps, seed %" PRIu64 ": %" PRIu64 " allocated, %" PRIu64 " freed, %" PRIu64
-           " refused, peak %zu MiB: as the model\n",
-           steps, seed, run.allocs, run.frees, run.refusals, run.peak_reserved / XS_MIB);
+           " refused, %" PRIu64 " extents mapped twice, peak %zu MiB: as the model\n",
+           steps, seed, run.allocs, run.frees, run.refusals, run.aliases,
+           run.peak_reserved / XS_MIB);
     return 0;
 }

@@ -1,7 +1,7 @@
 /*
  * Streams whose work the model advances by hand, and freed memory that their queued work may still
- * use: another stream that is given it must not come to its own work before that work has run. It may
- * have run already, or the stream has been made to wait for it. Not thread-safe.
+ * use: another stream that is given it, at whatever address, must not come to its own work before that work has run. It
+ * may have run already, or the stream has been made to wait for it. Not thread-safe.
  */
 #ifndef XS_TEST_MODEL_STREAMS_H
 #define XS_TEST_MODEL_STREAMS_H
@@ -10,12 +10,12 @@
 
 #define MODEL_STREAMS    5 /* the default one and four created ones */
 #define MODEL_MANUAL     3 /* the first of them keep their work until they are advanced */
-#define MODEL_MAX_GHOSTS 512
+#define MODEL_MAX_GHOSTS 4096
 #define MODEL_MAX_QUEUED 100
 
 struct ghost {
-    uintptr_t va;
-    uintptr_t end;
+    uint64_t at; /* in physical memory */
+    uint64_t end;
     unsigned stream;
     uint64_t seq; /* busy until so much of the stream's work has run */
 };
@@ -86,20 +86,36 @@ static inline void forget_old_ghosts(void)
     streams.ghosts = kept;
 }
 
-/* The memory was freed on the stream, behind all that is queued there. */
-static inline void streams_freed(unsigned stream, uintptr_t va, size_t bytes)
+/* The next piece of [va, end) that lies side by side in physical memory. */
+static inline uint64_t next_piece(uintptr_t va, uintptr_t end, size_t *bytes)
 {
-    struct ghost ghost = {va, va + bytes, stream, streams.queued[stream]};
-    forget_old_ghosts();
-    if (is_over(&ghost))
-        return;
+    const uint64_t at = sim.physical(va, bytes);
+    XT_CHECK(*bytes > 0);
+    *bytes = xs_min(*bytes, end - va);
+    return at;
+}
+
+static inline void add_ghost(const struct ghost *ghost)
+{
     if (streams.ghosts == MODEL_MAX_GHOSTS) {
         for (unsigned i = 0; i < MODEL_STREAMS; i++)
             XT_CU(cu.cuStreamSynchronize(streams.handle[i]));
         streams.ghosts = 0;
-        return;
     }
-    streams.ghost[streams.ghosts++] = ghost;
+    streams.ghost[streams.ghosts++] = *ghost;
+}
+
+/* The memory is being freed on the stream, behind all that is queued there. */
+static inline void streams_freed(unsigned stream, uintptr_t va, size_t bytes)
+{
+    struct ghost ghost = {.stream = stream, .seq = streams.queued[stream]};
+    size_t piece;
+    forget_old_ghosts();
+    for (uintptr_t at = va; at < va + bytes && !is_over(&ghost); at += piece) {
+        ghost.at = next_piece(at, va + bytes, &piece);
+        ghost.end = ghost.at + piece;
+        add_ghost(&ghost);
+    }
 }
 
 /* Host functions, each at its place in a stream. */
@@ -124,20 +140,29 @@ static inline void streams_check_orders(void)
                     orders[i].stream);
 }
 
+/* The stream's further work comes after the ghost's. */
+static inline void check_order(unsigned stream, const struct ghost *ghost, uintptr_t va)
+{
+    struct order *order = &orders[next_order++ % XS_COUNT_OF(orders)];
+    *order = (struct order){.stream = ghost->stream, .seq = ghost->seq};
+    XT_CU(cu.cuLaunchHostFunc(streams.handle[stream], look_at_order, order));
+    if (order->broken)
+        XT_FAIL("stream %u was given memory at %#zx, which stream %u is still using", stream,
+                (size_t)va, ghost->stream);
+}
+
 /* The stream's further work may use the memory: no other one may be at work on it by then. */
 static inline void streams_check_given(unsigned stream, uintptr_t va, size_t bytes)
 {
-    for (size_t i = 0; i < streams.ghosts; i++) {
-        const struct ghost *ghost = &streams.ghost[i];
-        if (ghost->stream == stream || ghost->va >= va + bytes || va >= ghost->end ||
-            is_over(ghost))
-            continue;
-        struct order *order = &orders[next_order++ % XS_COUNT_OF(orders)];
-        *order = (struct order){.stream = ghost->stream, .seq = ghost->seq};
-        XT_CU(cu.cuLaunchHostFunc(streams.handle[stream], look_at_order, order));
-        if (order->broken)
-            XT_FAIL("stream %u was given %#zx + %zu, which stream %u is still using", stream,
-                    (size_t)va, bytes, ghost->stream);
+    size_t piece;
+    for (uintptr_t from = va; from < va + bytes; from += piece) {
+        const uint64_t at = next_piece(from, va + bytes, &piece);
+        for (size_t i = 0; i < streams.ghosts; i++) {
+            const struct ghost *ghost = &streams.ghost[i];
+            if (ghost->stream != stream && ghost->at < at + piece && at < ghost->end &&
+                !is_over(ghost))
+                check_order(stream, ghost, from);
+        }
     }
 }
 

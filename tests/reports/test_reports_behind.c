@@ -143,8 +143,10 @@ static void peaks_are_only_counted(void)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        REPORT("behind: what was freed a while ago moves without a wait", moves_what_has_passed),
-        REPORT("behind: a wait is for the oldest work only", waits_for_the_oldest_only),
+        REPORT("behind: what was freed a while ago moves without a wait", moves_what_has_passed,
+               "ALLOC_CONF=alias:False"),
+        REPORT("behind: a wait is for the oldest work only", waits_for_the_oldest_only,
+               "ALLOC_CONF=alias:False"),
         REPORT("behind: where memory suffices no event is recorded",
                records_none_in_a_steady_state),
         REPORT("behind: nor on a stream that captures", records_none_in_a_capture),

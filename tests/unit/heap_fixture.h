@@ -132,7 +132,7 @@ static inline const char *layout(size_t segment)
     XS_LIST_FOR_EACH(place, &segments[segment].blocks) {
         const struct xs_block *b = xs_block_of_place(place);
         len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%c%zu", len ? " " : "",
-                                "LCWFHB"[b->state], xs_block_bytes(b) / UNIT);
+                                "LCWFSHB"[b->state], xs_block_bytes(b) / UNIT);
         if (b->stream)
             len += (size_t)snprintf(text + len, sizeof(text) - len, "@%u", b->stream->index);
     }

@@ -297,6 +297,27 @@ static void d13_pools_are_in_order_and_their_users_counted(void **state)
     ok(xseg_pool_destroy(name));
 }
 
+static void d14_stale_places_are_listed_and_extents_count_them(void **state)
+{
+    (void)state;
+    get(6, 60 * XS_MIB, 0);
+    give(6);
+    get(6, 20 * XS_MIB, 0);
+    get(7, 70 * XS_MIB, 0); /* of what the GPU is still using */
+    assert_sound();
+    assert_false(xs_list_is_empty(&dev->stale));
+    struct xs_block *stale = xs_block_of_link(dev->stale.next);
+    struct xs_extent *extent = stale->extent;
+    xs_list_remove(&stale->link);
+    expect_broken("D14", xs_list_push_back(&dev->stale, &stale->link));
+    extent->stale++;
+    expect_broken("D14", extent->stale--);
+    stale->extent = NULL;
+    expect_broken("D14", stale->extent = extent);
+    stale->stamp = stale->stream->last_stamp + 1;
+    expect_broken("D6", stale->stamp = stale->stream->last_stamp);
+}
+
 /* ---- through use --------------------------------------------------------------------------------- */
 
 static size_t random_size(uint64_t *seed)
@@ -405,6 +426,7 @@ int main(void)
         DEVICE_TEST(d11_blocks_that_wait_are_listed_and_wait_for_something),
         DEVICE_TEST(d12_cached_blocks_are_in_one_cache_under_their_key),
         DEVICE_TEST(d13_pools_are_in_order_and_their_users_counted),
+        DEVICE_TEST(d14_stale_places_are_listed_and_extents_count_them),
         DEVICE_TEST(invariants_hold_through_random_use),
         DEVICE_TEST(invariants_hold_through_random_classic_use),
         DEVICE_TEST(invariants_hold_beside_busy_threads),
