@@ -4,7 +4,6 @@
 #include "cache/depot.h"
 #include "core/account.h"
 #include "core/classic.h"
-#include "core/fence_ahead.h"
 #include "core/ladder.h"
 #include "core/route.h"
 #include "core/track.h"
@@ -171,7 +170,6 @@ static enum xseg_result begin(struct xs_request *request, const struct xs_stream
         request->pool->users++;
         request->again = true;
     }
-    request->fence_due = *block && xs_fence_ahead_is_due(dev);
     xs_lock_release(&dev->lock);
     return found || e ? e : begin_anew(request, block);
 }
@@ -238,8 +236,6 @@ static enum xseg_result alloc(struct xs_request *request, bool known, void **ptr
         known && request->own ? begin(request, NULL, &block) : begin_anew(request, &block);
     if (!e && !block)
         e = serve(request, &block);
-    else if (xs_unlikely(request->fence_due))
-        xs_fence_ahead_record(request, block->stream);
     if (!e && (e = fill_with_poison(dev, block, request->handle)))
         xs_free(dev, block);
     if (!e)

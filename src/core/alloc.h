@@ -21,7 +21,6 @@ struct xs_request {
     xs_cu_stream handle;  /* alive while the call lasts */
     struct xs_cache *own; /* the calling thread's cache, or NULL */
     bool again;           /* its heap has been searched for it before */
-    bool fence_due;       /* one is to be recorded ahead */
 };
 
 /* The stream is known. */

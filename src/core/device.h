@@ -69,8 +69,6 @@ struct xs_device {
     uint64_t went_out;      /* bytes that heaps gave out since nothing was reserved */
     uint64_t came_back;     /* ... and got back */
     size_t most_out;        /* the most out_bytes has been since memory was last given up */
-    uint64_t short_at;      /* what came_back was when a request last found nothing free, ... */
-    uint64_t fenced_at;     /* ... and when a fence was last recorded ahead (core/fence_ahead.h) */
     struct xs_stats stats;
     struct xs_history history;
 };

@@ -8,7 +8,6 @@
 #include "core/account.h"
 #include "core/captures.h"
 #include "core/classic.h"
-#include "core/fence_ahead.h"
 #include "core/growth.h"
 #include "core/reading.h"
 #include "core/stale.h"
@@ -462,7 +461,6 @@ enum xseg_result xs_ladder_climb(const struct xs_request *request, struct xs_blo
     c.may_borrow = dev->policy.cross_stream_wait && !none;
     c.others = others_hold_memory_locked(&c);
     c.could_move = could_move_locked(&c);
-    xs_fence_ahead_begin(dev);
     if (!xs_stream_is_trusted(request->stream))
         xs_streams_mark_capturing(&dev->streams, request->stream, captures);
     xs_lock_release(&dev->lock);

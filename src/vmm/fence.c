@@ -133,16 +133,6 @@ enum xseg_result xs_fence_record(struct xs_fences *fences, struct xs_stream *str
     return e;
 }
 
-enum xseg_result xs_fence_try_record(struct xs_fences *fences, struct xs_stream *stream,
-                                     xs_cu_stream handle)
-{
-    if (!xs_lock_try(&fences->lock))
-        return XSEG_OK;
-    enum xseg_result e = record_locked(fences, stream, handle);
-    xs_lock_release(&fences->lock);
-    return e;
-}
-
 static void put_aside(struct xs_fences *fences, struct fence *f)
 {
     xs_list_remove(&f->link);

@@ -65,10 +65,6 @@ static inline bool xs_fence_passed(const struct xs_fences *fences, const struct 
 enum xseg_result xs_fence_record(struct xs_fences *fences, struct xs_stream *stream,
                                  xs_cu_stream handle);
 
-/* The same for a stream, unless another thread is at the fences, where it may be waiting for the GPU: then nothing is done. */
-enum xseg_result xs_fence_try_record(struct xs_fences *fences, struct xs_stream *stream,
-                                     xs_cu_stream handle);
-
 /* Looks at the pending fences, oldest first, without waiting. *progress: whether any has passed. */
 enum xseg_result xs_fence_poll(struct xs_fences *fences, bool *progress);
 

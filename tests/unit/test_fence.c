@@ -468,33 +468,6 @@ static void without_context_events_that_is_said(void **state)
     assert_child_passes(record_without_context_events);
 }
 
-static void *try_to_record(void *unused)
-{
-    (void)unused;
-    ok(xs_fence_try_record(&fences, s[0], handles[0]));
-    return NULL;
-}
-
-/* Somebody may be waiting for the GPU there. */
-static void whoever_only_tries_does_not_wait(void **state)
-{
-    (void)state;
-    pthread_t other;
-    queue_work(handles[0], 1);
-    uint64_t stamp = free_on(s[0]);
-    xs_lock_acquire(&fences.lock);
-    assert_int_equal(pthread_create(&other, NULL, try_to_record, NULL), 0);
-    pthread_join(other, NULL);
-    xs_lock_release(&fences.lock);
-    assert_int_equal(fences.pending_count, 0);
-    try_to_record(NULL);
-    assert_int_equal(fences.pending_count, 1);
-    assert_false(poll());
-    sim.stream_advance(handles[0], SIZE_MAX);
-    assert_true(poll());
-    assert_true(xs_fence_passed(&fences, s[0], stamp));
-}
-
 int main(void)
 {
 #define FENCE_TEST(f) cmocka_unit_test_setup_teardown(f, make, end)
@@ -520,7 +493,6 @@ int main(void)
         FENCE_TEST(poll_that_a_capture_forbids_changes_nothing),
         FENCE_TEST(pending_fence_of_a_forgotten_stream_does_no_harm),
         FENCE_TEST(threads_get_their_own_frees_past),
-        FENCE_TEST(whoever_only_tries_does_not_wait),
     };
     int failed = cmocka_run_group_tests(in_children, NULL, NULL);
     return failed + cmocka_run_group_tests(tests, start_simulator, NULL);
