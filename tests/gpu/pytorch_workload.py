@@ -295,7 +295,7 @@ def counters():
     if args.allocator == "xseg":
         all_of_it = xseg_torch.stats(torch.cuda.current_device())
         own |= {name: n for name, n in all_of_it.items() if name.startswith(("driver_", "rung_")) or name in (
-            "cache_hits", "extents_moved")}
+            "cache_hits", "extents_moved", "extents_aliased")}
     return own
 
 
