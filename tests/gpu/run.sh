@@ -2,7 +2,7 @@
 # The GPU tests: xseg under real kernels. Builds, runs and adds up; nothing is installed or downloaded. The summary is also
 # written as JSON, to build/release/tests/gpu/summary.json.
 #   run.sh [--only PART,...] [--stress SECONDS] [--seconds N]
-#     PART: stress tight threads alone classic graphs memory_viz undeclared memcheck; all if none is named
+#     PART: stress tight threads behind alone classic graphs memory_viz undeclared memcheck; all if none is named
 #     SECONDS: of the long stress, 20 if not given
 #     N: after so long no further part is begun, 280 if not given; those count as skipped
 # CC, CFLAGS and B (the build folder, build/release) as for make; PYTHON (python3) may have torch. Exit status 77 where there is no GPU; 1, at once, where
@@ -13,7 +13,7 @@ PATH=$PATH:/usr/local/cuda/bin
 long=20
 . tests/gpu/parts.sh
 option() { [ "$1" = --stress ] && long=$2; }
-choose 'stress tight threads alone classic graphs memory_viz undeclared memcheck' "$@"
+choose 'stress tight threads behind alone classic graphs memory_viz undeclared memcheck' "$@"
 mkdir -p "$B/tests/gpu" || exit 2
 : >"$B/tests/gpu/rows"
 
@@ -75,6 +75,7 @@ short=$((long / 2 + 1))
 part stress "$stress" --seconds "$long"
 part tight "$stress" --seconds $short --limit 200 --seed 2
 part threads "$stress" --seconds $short --threads 16 --streams 2 --limit 2048 --seed 3
+part behind "$stress" --seconds $short --threads 2 --streams 1 --limit 1024 --seed 5
 part alone env ALLOC_CONF=cross_stream_wait:False "$stress" --seconds $short --seed 4
 part classic env ALLOC_CONF=expandable_segments:False,cache:True "$stress" --seconds $short --limit 2048
 part graphs "$B/tests/gpu/graphs"

@@ -350,6 +350,7 @@ static void print_statistics(void)
     SHOW(rung_wait);
     SHOW(rung_release);
     SHOW(extents_moved);
+    SHOW(extents_aliased);
     SHOW(out_of_memory);
     SHOW(driver_create);
     SHOW(driver_map);
