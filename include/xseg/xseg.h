@@ -66,9 +66,9 @@ enum xseg_result {
  * at once; memory freed on another stream only when the GPU has passed everything queued there, or
  * when `stream` has been made to wait for it on the GPU (cross_stream_wait). So the memory is for work
  * on `stream`: another user, the CPU among them, has to come after that stream first.
- * May wait for the GPU only where the request would otherwise exceed the limit or the device, or reserved memory
- * the most that was in use since memory was last given back by more than `slack` (docs/options.md), while the
- * GPU still works on what has been freed.
+ * Waits for the GPU only where the request would otherwise exceed the limit or the device; and for 10 ms at most where
+ * reserved memory would exceed the most that was in use since memory was last given back by more than `slack`
+ * (docs/options.md), while the GPU still works on what was freed on other streams.
  * Errors: OUT_OF_MEMORY, INVALID_VALUE (2^60 bytes and more), NO_DRIVER, NO_DEVICE, DRIVER, HOST_MEMORY,
  * NOT_SUPPORTED (4095 streams hold memory of the device; a second CUDA context of it is current).
  */

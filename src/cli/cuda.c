@@ -84,6 +84,7 @@ static enum xseg_result open_library(struct xs_cuda *cuda)
     cuda->is_simulator = dlsym(cuda->library, "xs_sim_cost_ns") != NULL;
     *(void **)&cuda->sim_advance = dlsym(cuda->library, "xs_sim_stream_advance");
     *(void **)&cuda->sim_queued = dlsym(cuda->library, "xs_sim_queued");
+    *(void **)&cuda->sim_reach_after = dlsym(cuda->library, "xs_sim_reach_after");
     enum xseg_result result = find_entries(cuda);
     if (result == XSEG_OK)
         result = open_device(cuda);

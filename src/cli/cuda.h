@@ -61,6 +61,7 @@ struct xs_cuda {
     /* As those of the list that begin so: NULL on a GPU. */
     size_t (*sim_advance)(xseg_stream stream, size_t n);
     size_t (*sim_queued)(void);
+    void (*sim_reach_after)(unsigned queries);
 };
 
 /* "auto", "sim" or "cuda"; NULL is "auto". False: another word, and *choice is untouched. */

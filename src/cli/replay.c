@@ -143,12 +143,16 @@ static enum xseg_result open_verify(struct run *r)
     return wait_for_streams(r);
 }
 
+/* Who asks for an event again and again waits for it. */
+#define ASKED_OFTEN 20
+
 /* The simulator's streams run nothing by themselves from now on. */
 static enum xseg_result hold_back(struct run *r)
 {
     r->queued = calloc(r->options->behind, sizeof(xseg_stream));
     if (r->queued == NULL)
         return xs_fail(XSEG_ERROR_HOST_MEMORY, "no memory for %zu uses", r->options->behind);
+    r->cuda->sim_reach_after(ASKED_OFTEN);
     for (size_t i = 0; i < xs_max(r->trace->header.streams, 1); i++) {
         int code = r->cuda->sim_manual(r->streams[i], true);
         if (code != 0)

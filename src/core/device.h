@@ -45,6 +45,8 @@ struct xs_device {
     /* Guarded by growth. */
     bool no_alias; /* the driver has refused to map an extent twice */
     size_t
+        waived_bytes; /* by so much more reserved may exceed slack: waiting for the GPU was in vain */
+    size_t
         max_fresh_bytes; /* largest extent that the driver still gives: SIZE_MAX until it refuses one, 0: none */
 
     struct xs_lock lock; /* rank HEAP */

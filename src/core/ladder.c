@@ -1,7 +1,9 @@
 #include "core/ladder.h"
 
 #include <stdio.h>
+#include <time.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/fmt.h"
 #include "base/log.h"
@@ -29,6 +31,7 @@ struct climb {
     bool others;     /* as the climb began: other streams held memory */
     bool could_move; /* and the own one something that could move */
     bool waited;     /* for the GPU */
+    uint64_t until;  /* when patience ends, 0: it has not begun */
     uint64_t found;  /* searches after a wait: what they serve is counted at the end */
     void *report;    /* of the refusal */
     char news[400];  /* to be logged once no lock is held */
@@ -149,19 +152,48 @@ static enum xseg_result rung_poll(struct climb *c)
     return e;
 }
 
-/* Waits for one fence and makes what it freed usable. *waited false: nothing to wait for. */
+/* A fence has been waited for: what it freed becomes usable. */
+static void settle_after_wait(struct climb *c)
+{
+    c->waited = true;
+    xs_caches_flush(c->dev);
+    xs_device_settle(c->dev, c->request->stream);
+}
+
+/* Waits for one fence. *waited false: nothing to wait for. */
 static enum xseg_result wait_for_fence(struct climb *c, bool *waited)
 {
     enum xseg_result e = XSEG_OK;
     *waited = false;
     if (!is_capturing(c))
         e = xs_fence_wait_oldest(&c->dev->fences, others_hold_memory(c), waited);
-    if (!*waited)
-        return e;
-    c->waited = true;
-    xs_caches_flush(c->dev);
-    xs_device_settle(c->dev, c->request->stream);
-    return XSEG_OK;
+    if (*waited)
+        settle_after_wait(c);
+    return e;
+}
+
+/*
+ * So long a request is held up for memory that it can do without, and no longer: what it waits for may be waiting for what
+ * the program does next, as one half of an exchange with another process is.
+ */
+#define PATIENCE_NS   10000000
+#define LOOK_EVERY_NS 50000
+
+/* The same for a request that can be served by new memory. False: in vain. What is of no stream waits as long as it takes, as
+ * the free that it stands for would have. */
+static bool wait_a_while(struct climb *c)
+{
+    bool progress = false;
+    if (record_fences(c, others_hold_memory(c)))
+        return false;
+    if (xs_stream_is_none(c->request->handle))
+        return !wait_for_fence(c, &progress) && progress;
+    if (!c->until)
+        c->until = xs_clock_ns() + PATIENCE_NS;
+    while (!xs_fence_poll(&c->dev->fences, &progress) && !progress && xs_clock_ns() < c->until)
+        nanosleep(&(struct timespec){.tv_nsec = LOOK_EVERY_NS}, NULL);
+    settle_after_wait(c);
+    return progress;
 }
 
 /* ---- growing -------------------------------------------------------------------------------- */
@@ -214,7 +246,7 @@ static void fall_back_to_classic(struct climb *c)
 }
 
 /* Moving what the GPU is still busy with would have to wait for it. So new extents are taken instead,
- * but only up to a small slack above the most that was ever live at once. */
+ * but only up to a small slack above the most that was ever live at once, and what waits in vain have added to it. */
 static bool should_wait(const struct xs_growth *g)
 {
     const struct xs_device *dev = g->dev;
@@ -222,7 +254,8 @@ static bool should_wait(const struct xs_growth *g)
     if (!g->fresh_bytes || !(g->movable.waiting_bytes + g->movable.own.bytes))
         return false;
     size_t live = xs_max(dev->most_out, dev->out_bytes + g->bytes);
-    return now->reserved_bytes.current + g->fresh_bytes > live + xs_device_slack(dev, live);
+    size_t most = live + xs_device_slack(dev, live) + dev->waived_bytes;
+    return now->reserved_bytes.current + g->fresh_bytes > most;
 }
 
 /* Whether what the stream has freed may be mapped for it a second time. A graph that is captured will be launched anywhere. */
@@ -269,7 +302,9 @@ static enum xseg_result grow_expandable(struct climb *c)
         if (e && alias != may_alias(c))
             continue; /* the driver may refuse only that */
         if (wait) {
-            patient = !record_fences(c, others_hold_memory(c)) && !wait_for_fence(c, &wait) && wait;
+            patient = wait_a_while(c);
+            if (!patient)
+                dev->waived_bytes += xs_device_slack(dev, dev->most_out);
             if (search_again(c, &c->found))
                 return XSEG_OK;
         } else if (e == XSEG_ERROR_NOT_SUPPORTED) {

@@ -193,6 +193,7 @@ static void forget_the_most(struct xs_device *dev)
 {
     xs_lock_acquire(&dev->lock);
     dev->most_out = dev->out_bytes;
+    dev->waived_bytes = 0;
     xs_lock_release(&dev->lock);
 }
 

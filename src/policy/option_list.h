@@ -77,8 +77,8 @@
     X(slack, "slack",                                                                              \
       SHARE, "0.02", "[0, 1]", "", KEEP, LIVE,                                                     \
       "Share of peak live memory by which reserved may exceed it while the GPU is still busy "     \
-      "with extents that could be moved; a quarter more, and it grows by the smallest extents. "   \
-      "32 MiB at least.")                                                                          \
+      "with what other streams have freed, before a request waits for that, for 10 ms at most; a " \
+      "quarter more, and it grows by the smallest extents. 32 MiB at least.")                                                                          \
     X(alias, "alias",                                                                              \
       BOOL, "True", "False|True", "", KEEP, LIVE,                                                  \
       "Map what a stream has freed and the GPU is still using at a second address for the same "   \

@@ -73,6 +73,12 @@ XS_SIM_API size_t xs_sim_stream_advance_id(unsigned long long id, size_t n);
  */
 XS_SIM_API uint64_t xs_sim_physical(xs_cu_ptr va, size_t *bytes);
 
+/*
+ * The GPU goes on while a program asks for it: an event that cuEventQuery has answered so often in vain is come to by the
+ * next one. 0, as at first: never.
+ */
+XS_SIM_API void xs_sim_reach_after(unsigned queries);
+
 /* Items that have not run yet, of all streams. */
 XS_SIM_API size_t xs_sim_queued(void);
 

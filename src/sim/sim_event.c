@@ -18,6 +18,7 @@ static void set_point(struct xs_sim_event *event, struct xs_sim_mark *mark,
 {
     xs_sim_mark_drop(event->mark);
     event->mark = mark;
+    event->asked = 0;
     event->captured = captured;
 }
 
@@ -129,7 +130,12 @@ xs_cu_result xs_sim_do_cuEventQuery(xs_cu_event handle)
     const xs_cu_result result = check_asking(handle, &event);
     if (result != XS_CUDA_SUCCESS)
         return result;
-    return event->mark && event->mark->remaining ? XS_CUDA_ERROR_NOT_READY : XS_CUDA_SUCCESS;
+    if (!event->mark || !event->mark->remaining)
+        return XS_CUDA_SUCCESS;
+    if (event->asked++ < xs_sim.reach_after || !xs_sim.reach_after)
+        return XS_CUDA_ERROR_NOT_READY;
+    xs_sim_queue_reach(event->mark);
+    return XS_CUDA_SUCCESS;
 }
 
 xs_cu_result xs_sim_do_cuEventSynchronize(xs_cu_event handle)

@@ -10,6 +10,7 @@ struct xs_sim_event {
     const struct xs_sim_context *ctx;
     struct xs_sim_mark *mark;    /* NULL: never recorded, or in a capture */
     unsigned long long captured; /* id of the capture it was last recorded in, or 0 */
+    unsigned asked;              /* queries since then that found it pending */
 };
 
 void xs_sim_event_drop_all(const struct xs_sim_context *ctx);

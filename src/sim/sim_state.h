@@ -46,7 +46,8 @@ struct xs_sim {
     /* Work. */
     struct xs_list queues;
     struct xs_list captures;
-    size_t queued_items; /* work items that wait in all queues */
+    size_t queued_items;  /* work items that wait in all queues */
+    unsigned reach_after; /* queries of a pending event until it is come to; 0: never */
     unsigned long long next_stream_id;
     unsigned long long next_capture_id;
 };

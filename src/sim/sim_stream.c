@@ -244,6 +244,13 @@ size_t xs_sim_stream_advance(xs_cu_stream stream, size_t n)
     return done;
 }
 
+void xs_sim_reach_after(unsigned queries)
+{
+    xs_sim_control_enter(__func__);
+    xs_sim.reach_after = queries;
+    xs_sim_control_leave();
+}
+
 size_t xs_sim_queued(void)
 {
     xs_sim_control_enter(__func__);

@@ -29,6 +29,7 @@
     X(stream_manual, xs_cu_result, (xs_cu_stream stream, bool manual))                             \
     X(stream_advance, size_t, (xs_cu_stream stream, size_t n))                                     \
     X(physical, uint64_t, (xs_cu_ptr va, size_t * bytes))                                          \
+    X(reach_after, void, (unsigned queries))                                                       \
     X(queued, size_t, (void))                                                                      \
     X(violations, size_t, (void))                                                                  \
     X(last_violation, const char *, (void))                                                        \

@@ -168,6 +168,7 @@ static void not_given_back_in_use(void)
 static void switched_off(void)
 {
     free_even_ones();
+    sim.reach_after(5);
     size_t reserved = xt_reserved();
     void *p = xt_alloc_on(WANTED, s1);
     XT_EQUAL(xt_stats(0).extents_aliased, 0);
@@ -181,6 +182,7 @@ static void switched_off(void)
 static void refused_by_the_driver(void)
 {
     free_even_ones();
+    sim.reach_after(5);
     const struct xs_fault fails = {XS_CALL_mem_map, 1, 1, 0, XS_CUDA_ERROR_INVALID_VALUE, 0};
     XT_CHECK(xs_fault_add(&fails));
     void *p = xt_alloc_on(WANTED, s1);
@@ -189,6 +191,25 @@ static void refused_by_the_driver(void)
     XT_EQUAL(xt_stats(0).extents_aliased, 0);
     XT_EQUAL(xt_stats(0).rung_wait, 1);
     xt_free(p);
+    end();
+}
+
+/* What another stream is at may wait for what this program does next. So nobody waits for ever for memory that he can do
+ * without, nor again and again. */
+static void a_wait_comes_to_an_end(void)
+{
+    void *p[8];
+    free_even_ones();
+    size_t reserved = xt_reserved(), slack = 32 * XS_MIB;
+    p[0] = xt_alloc_on(2 * slack, s2);
+    XT_EQUAL(xt_stats(0).rung_wait, 1);
+    XT_EQUAL(xt_reserved(), reserved + 2 * slack);
+    for (unsigned i = 1; i < XS_COUNT_OF(p); i++)
+        p[i] = xt_alloc_on(slack / 4, s2);
+    XT_AT_MOST(xt_stats(0).rung_wait, 3);
+    XT_CHECK(sim.queued() == PIECES);
+    for (unsigned i = 0; i < XS_COUNT_OF(p); i++)
+        xt_free(p[i]);
     end();
 }
 
@@ -236,6 +257,7 @@ int main(void)
         REPORT("alias: nothing that is in use goes back", not_given_back_in_use),
         REPORT("alias: switched off", switched_off, "ALLOC_CONF=alias:False"),
         REPORT("alias: refused by the driver", refused_by_the_driver),
+        REPORT("behind: a wait comes to an end", a_wait_comes_to_an_end),
         REPORT("behind: where memory suffices no event is recorded",
                records_none_in_a_steady_state),
         REPORT("behind: nobody waits because peaks are reset", peaks_are_only_counted),
