@@ -289,6 +289,18 @@ static enum xseg_result grow_once(struct climb *c, bool patient, bool *wait)
     return e == XSEG_ERROR_NOT_SUPPORTED ? XSEG_ERROR_DRIVER : e;
 }
 
+/* Addresses are short, and some are only kept until the GPU has passed. False: there is nothing to wait for. */
+static bool wait_for_addresses(struct climb *c)
+{
+    bool waited = false;
+    if (!c->no_address || xs_list_is_empty(&c->dev->stale))
+        return false;
+    if (record_fences(c, others_hold_memory(c)) || wait_for_fence(c, &waited) || !waited)
+        return false;
+    c->no_address = false;
+    return true;
+}
+
 static enum xseg_result grow_expandable(struct climb *c)
 {
     struct xs_device *dev = c->dev;
@@ -309,7 +321,7 @@ static enum xseg_result grow_expandable(struct climb *c)
                 return XSEG_OK;
         } else if (e == XSEG_ERROR_NOT_SUPPORTED) {
             e = add_segment(c);
-            if (e)
+            if (e && !wait_for_addresses(c))
                 return e;
         } else if (e != XSEG_ERROR_OUT_OF_MEMORY || dev->max_fresh_bytes == most) {
             return e; /* served, failed, or the smallest extents do not fit either */

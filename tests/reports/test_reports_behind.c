@@ -194,6 +194,34 @@ static void refused_by_the_driver(void)
     end();
 }
 
+/* Where no further addresses can be had, those of old places are waited for. */
+static void old_places_when_addresses_are_short(void)
+{
+    two_streams();
+    XT_CU(sim.stream_manual(s1, true));
+    void *a = xt_alloc_on(2 * PIECE, s1), *b = xt_alloc_on(2 * PIECE, s1);
+    void *c = xt_alloc_on(2 * PIECE, s1), *d = xt_alloc_on(PIECE, s1);
+    set(a, 1, 2 * PIECE);
+    xt_free(a);
+    xt_free(c);
+    void *twice = xt_alloc_on(4 * PIECE, s1);
+    XT_CHECK(xt_stats(0).extents_aliased > 0);
+    xt_free(b);
+    const struct xs_fault fails = {XS_CALL_mem_reserve, 1, UINT64_MAX, 0,
+                                   XS_CUDA_ERROR_OUT_OF_MEMORY, 0};
+    XT_CHECK(xs_fault_add(&fails));
+    void *p = xt_alloc_on(5 * PIECE, s1); /* where a, b and c were */
+    XT_CHECK(xs_fault_hits() > 0);
+    xs_fault_clear();
+    XT_EQUAL(sim.queued(), 0);
+    XT_EQUAL(xt_stats(0).segments.current, 1);
+    xt_free(p);
+    xt_free(d);
+    xt_free(twice);
+    xt_check();
+    destroy_streams();
+}
+
 /* What another stream is at may wait for what this program does next. So nobody waits for ever for memory that he can do
  * without, nor again and again. */
 static void a_wait_comes_to_an_end(void)
@@ -257,6 +285,8 @@ int main(void)
         REPORT("alias: nothing that is in use goes back", not_given_back_in_use),
         REPORT("alias: switched off", switched_off, "ALLOC_CONF=alias:False"),
         REPORT("alias: refused by the driver", refused_by_the_driver),
+        REPORT("behind: old places when addresses are short", old_places_when_addresses_are_short,
+               "ALLOC_CONF=va_reserve:768M"),
         REPORT("behind: a wait comes to an end", a_wait_comes_to_an_end),
         REPORT("behind: where memory suffices no event is recorded",
                records_none_in_a_steady_state),
