@@ -4,6 +4,7 @@
 #include "core/account.h"
 #include "core/classic.h"
 #include "core/movable.h"
+#include "core/stale.h"
 #include "core/track.h"
 #include "driver/driver.h"
 
@@ -109,6 +110,7 @@ static enum xseg_result release_batch(struct xs_device *dev, struct batch *batch
 static enum xseg_result trim_extents(struct xs_device *dev, size_t keep)
 {
     struct batch batch;
+    xs_stale_sweep(dev);
     do {
         take_batch(dev, keep, &batch);
         enum xseg_result e = release_batch(dev, &batch);

@@ -194,6 +194,22 @@ static void refused_by_the_driver(void)
     end();
 }
 
+/* What was mapped twice goes back where the other kind of memory wants the room. */
+static void old_places_make_room(void)
+{
+    free_even_ones();
+    void *p = xt_alloc_on(WANTED, s1);
+    XT_CHECK(xt_stats(0).extents_aliased > 0);
+    xt_free(p);
+    XT_CU(cu.cuStreamSynchronize(s1));
+    XT_OK(xseg_configure("expandable_segments:False"));
+    XT_OK(xseg_set_limit(0, xt_reserved()));
+    p = xt_alloc_on(PIECES / 2 * PIECE, s1);
+    XT_EQUAL(xt_stats(0).segments.current, 2);
+    xt_free(p);
+    end();
+}
+
 /* Where no further addresses can be had, those of old places are waited for. */
 static void old_places_when_addresses_are_short(void)
 {
@@ -207,7 +223,7 @@ static void old_places_when_addresses_are_short(void)
     void *twice = xt_alloc_on(4 * PIECE, s1);
     XT_CHECK(xt_stats(0).extents_aliased > 0);
     xt_free(b);
-    const struct xs_fault fails = {XS_CALL_mem_reserve, 1, UINT64_MAX, 0,
+    const struct xs_fault fails = {XS_CALL_mem_reserve,         1, UINT64_MAX, 0,
                                    XS_CUDA_ERROR_OUT_OF_MEMORY, 0};
     XT_CHECK(xs_fault_add(&fails));
     void *p = xt_alloc_on(5 * PIECE, s1); /* where a, b and c were */
@@ -285,6 +301,7 @@ int main(void)
         REPORT("alias: nothing that is in use goes back", not_given_back_in_use),
         REPORT("alias: switched off", switched_off, "ALLOC_CONF=alias:False"),
         REPORT("alias: refused by the driver", refused_by_the_driver),
+        REPORT("behind: old places make room", old_places_make_room),
         REPORT("behind: old places when addresses are short", old_places_when_addresses_are_short,
                "ALLOC_CONF=va_reserve:768M"),
         REPORT("behind: a wait comes to an end", a_wait_comes_to_an_end),
